@@ -1,0 +1,119 @@
+/* fetch: all outgoing HTTP. libcurl's multi interface on epoll; nothing else links libcurl.
+ *
+ * A request is started with fetch_start and driven by fetch_run; when it has ended, however it
+ * ended, its on_done is called exactly once. Any number may be in flight; the engine holds at
+ * most max_concurrency (and per_host) open and queues the rest. Transient ends are tried again
+ * (attempts, full jitter: 1 s, 2 s, ... capped at 10 s, Retry-After honoured when short).
+ *
+ * Invariants
+ *   1. https, or http for hosts in allow_hosts; nothing else. No proxy, no netrc, no cookies, no
+ *      user-info in URLs.
+ *   2. The connected address of every hop, also of reused connections, is checked against the
+ *      address policy; private, loopback, link-local, CGNAT, NAT64/6to4-wrapped, multicast and
+ *      documentation ranges only for hosts in allow_hosts (`host` or `host:port`).
+ *   3. Redirects (at most 5) are followed by the engine itself, hop by hop; request headers marked
+ *      `secret` are dropped when the origin (scheme, host, port) changes.
+ *   4. Bodies are counted as delivered: never more than max_body bytes reach on_body. Headers are
+ *      capped (64 KiB, 200 lines), transfers below 64 B/s for 30 s end, every request has a total
+ *      time limit.
+ *   5. Accept-Encoding is identity: digests are over the bytes as published.
+ *   6. res->detail and errors never hold the query string or user-info of a URL.
+ */
+#ifndef FRESHET_CORE_FETCH_H
+#define FRESHET_CORE_FETCH_H
+
+#include <stdint.h>
+#include "core/conf.h"
+#include "core/rc.h"
+#include "core/str.h"
+
+enum fetch_end {
+#define X(name, transient, text) FETCH_##name,
+#include "core/fetch.def"
+#undef X
+    FETCH_END_COUNT
+};
+const char *fetch_end_name(enum fetch_end e); /* "TIMEOUT" */
+const char *fetch_end_text(enum fetch_end e);
+bool fetch_end_transient(enum fetch_end e);
+
+#define FETCH_VALIDATOR_MAX 1024 /* longer ETags are none: nobody honest sends 8 KB */
+#define FETCH_URL_MAX 2048
+
+struct fetch_header {
+    const char *name, *value;
+    bool secret; /* dropped on a redirect to another origin, never logged */
+};
+
+struct fetch_res {
+    enum fetch_end end;
+    int http;                       /* status of the final response, 0 when none */
+    int attempts;                   /* how often it was tried */
+    int redirects;                  /* hops followed */
+    bool moved_permanently;         /* a hop was 301 or 308: reported, never adopted */
+    char final_url[FETCH_URL_MAX];  /* where the final response came from */
+    char etag[FETCH_VALIDATOR_MAX]; /* byte for byte; "" when absent, doubled, unquoted, too long
+                                       or unclean */
+    char last_modified[64];         /* byte for byte; "" when absent or unclean */
+    char content_type[128];         /* "" when absent */
+    char content_encoding[32];
+    char location[FETCH_URL_MAX];
+    int64_t content_length;         /* -1 when not announced */
+    int64_t retry_after_ms;         /* -1 when absent or unreadable; clamped to a day */
+    int64_t date_ms;                /* Date header, -1 when absent */
+    int64_t bytes_in;               /* body bytes received in all attempts and hops */
+    int64_t wire_in;                /* and with headers */
+    int64_t elapsed_ms;
+    char detail[200];               /* one line for people: why it ended so */
+};
+
+struct fetch_req {
+    const char *method;             /* "GET", "HEAD" or "POST" */
+    const char *url;
+    const struct fetch_header *headers;
+    size_t n_headers;
+    struct str body;                /* POST only */
+    const char *pin_sha256;         /* "sha256//base64" of the public key, or NULL */
+    int64_t max_body;               /* bytes; required */
+    int64_t timeout_ms;             /* whole attempt; required */
+    int attempts;                   /* 0: as configured */
+    /* Called before the first body byte of each attempt: forget what came before. res holds
+     * status and headers. Return RC_OK to receive the body, anything else to stop (end STOPPED;
+     * a 304 or HEAD has no body and this is not called). May be NULL. */
+    enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
+    enum rc (*on_body)(void *ctx, const void *p, size_t n); /* NULL: discarded */
+    void (*on_done)(void *ctx, const struct fetch_res *res); /* required; may start new requests */
+    void *ctx;
+};
+
+struct fetch;
+
+/* Reads max_concurrency, per_host, time-outs, allow_hosts, operator_* from conf, which must
+ * outlive the engine. TLS trust: the system bundle, loaded once and shared; SSL_CERT_FILE adds to
+ * it (tests use it). */
+MUST_CHECK enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err);
+void fetch_free(struct fetch **f); /* ends what is in flight without calling on_done */
+
+/* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
+MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);
+/* Drives transfers for at most wait_ms; returns how many requests have not ended yet. */
+size_t fetch_run(struct fetch *f, int wait_ms);
+/* An extra descriptor that ends fetch_run's wait when readable (signals, wake-ups); -1 for none. */
+void fetch_wake_fd(struct fetch *f, int fd);
+/* Convenience: starts req and drives until it ends. on_done of req is called as usual. */
+MUST_CHECK enum rc fetch_one(struct fetch *f, const struct fetch_req *req, struct err *err);
+
+/* Pure parts, tested on their own. */
+/* Retry-After: digits or HTTP-date. -1 when neither; negative and past give 0; clamped to a day. */
+int64_t fetch_retry_after(struct str value, int64_t now_ms);
+/* May this literal address (sockaddr) be connected to without being allow-listed? */
+struct sockaddr;
+bool fetch_addr_public(const struct sockaddr *sa);
+/* Is host:port in the list? Entries are `host` (any port) or `host:port`. */
+bool fetch_host_allowed(const struct conf_list *allow, struct str host, int port);
+/* scheme://host[:port]/path without user-info, query and fragment: fit for people and logs. */
+void fetch_url_clean(const char *url, char *out, size_t n);
+/* Host part of a URL, "" when it has none. */
+void fetch_url_host(const char *url, char *out, size_t n);
+
+#endif

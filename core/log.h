@@ -1,0 +1,39 @@
+/* log: one JSON line per event, with a stable code, on standard error or the file of log_open.
+ *
+ *   log_event(LOG_INFO, "run.promoted", LOG_S("run", id), LOG_I("bytes", n));
+ *   {"at":"2026-…Z","level":"info","code":"run.promoted","proc":"handler","pid":4711,"run":"…","bytes":12}
+ *
+ * Libraries never log: they return errors and the caller logs once.
+ *
+ * Invariants
+ *   1. A line is one write(2), so that lines of several processes do not mix.
+ *   2. Nothing withheld is logged (I8): sources are named through source_log_name()
+ *      (ledger/source.h), which gives a number instead of an id where the level asks for it.
+ *   3. Values are cut at 400 bytes and made valid UTF-8.
+ */
+#ifndef FRESHET_CORE_LOG_H
+#define FRESHET_CORE_LOG_H
+
+#include <stdint.h>
+#include "core/rc.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+struct log_field {
+    const char *key; /* NULL ends the list */
+    const char *s;   /* a string, or */
+    int64_t i;       /* a number when s is NULL */
+};
+#define LOG_S(k, v) (struct log_field){(k), (v) ? (v) : "", 0}
+#define LOG_I(k, v) (struct log_field){(k), 0, (v)}
+#define log_event(level, code, ...)                                                                \
+    log_fields((level), (code), (const struct log_field[]){__VA_ARGS__, {0, 0, 0}})
+
+/* proc is the short program name ("handler"); path NULL keeps standard error. */
+MUST_CHECK enum rc log_open(const char *proc, const char *path, struct err *err);
+void log_level_min(enum log_level level);
+void log_fields(enum log_level level, const char *code, const struct log_field *fields);
+/* An err as an event: code, rc name, field and message. */
+void log_err(enum log_level level, const char *code, const struct err *err);
+
+#endif

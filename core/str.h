@@ -1,0 +1,49 @@
+/* str: views of bytes that somebody else owns. Not NUL-terminated; may hold any byte. */
+#ifndef FRESHET_CORE_STR_H
+#define FRESHET_CORE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "core/rc.h"
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+#define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
+/* For printf: "%.*s", STR_FMT(s) */
+#define STR_FMT(s) (int)(s).n, (s).p
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline struct str str_of(const char *z)
+{
+    return (struct str){z ? z : "", z ? strlen(z) : 0};
+}
+
+bool str_eq(struct str a, struct str b);
+bool str_ieq(struct str a, struct str b); /* ASCII case only */
+bool str_is(struct str a, const char *z);
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+/* Without spaces, tabs, CR and LF at both ends. */
+struct str str_trim(struct str s);
+/* Splits at the first `sep`: *head is before it, *s becomes what follows. False when s is empty:
+ *   while (str_next(&list, ',', &item)) ...   An absent sep yields the whole rest. */
+bool str_next(struct str *s, char sep, struct str *head);
+/* All of s must be decimal digits (with '-' allowed in front) and fit. */
+MUST_CHECK enum rc str_to_i64(struct str s, int64_t *ret);
+/* Is every byte one of [a-z0-9_-] and the length 1..max? The form of all our ids. */
+bool str_is_slug(struct str s, size_t max);
+/* Printable, no CR, LF, NUL or other controls: fit for a header line or a log. */
+bool str_is_clean(struct str s);
+/* Valid UTF-8 without surrogates and overlong forms. */
+bool str_is_utf8(struct str s);
+
+void hex_encode(const void *bytes, size_t n, char *out); /* writes 2n + 1 characters */
+/* s must be exactly 2n hex digits, either case. */
+MUST_CHECK enum rc hex_decode(struct str s, void *ret, size_t n);
+
+#endif
