@@ -28,6 +28,14 @@ enum rc {
 /* Cleanup attribute for handles: `CLEANUP(file_close) FILE *f = NULL;` */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
+/* Returns from the calling function when x failed. */
+#define TRY(x)                                                                                     \
+    do {                                                                                           \
+        enum rc try_rc_ = (x);                                                                     \
+        if (try_rc_ != RC_OK)                                                                      \
+            return try_rc_;                                                                        \
+    } while (0)
+
 struct err {
     enum rc rc;
     char field[64];

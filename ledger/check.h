@@ -1,0 +1,78 @@
+/* check: what detectors read and write: state of a source, receipts, and the batch commit.
+ *
+ * Invariants
+ *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
+ *      a result that found something never advances the state without its candidate.
+ *   2. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
+ */
+#ifndef FRESHET_LEDGER_CHECK_H
+#define FRESHET_LEDGER_CHECK_H
+
+#include "ledger/source.h"
+
+enum outcome {
+#define X(name, failure, candidate, help) OUTCOME_##name,
+#include "ledger/outcomes.def"
+#undef X
+    OUTCOME_COUNT
+};
+const char *outcome_name(enum outcome o);
+bool outcome_failure(enum outcome o);
+bool outcome_candidate(enum outcome o);
+
+/* source_state. Texts "" when absent, times -1. Fixed room, so that a check in flight is one block. */
+struct check_state {
+    char etag[1024], last_modified[64], validator_url[2048];
+    bool has_seen;
+    struct sha256 seen_sha;
+    int64_t seen_size;
+    bool head_refused;
+    int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
+    int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
+    char last_outcome[32], last_detail[256];
+};
+MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
+                                   struct err *err);
+
+/* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
+struct check_result {
+    int64_t src_no;
+    const char *source_id, *detector;
+    enum level level;       /* decides how precise the event id may be */
+    int64_t started_at, ended_at;
+    enum outcome outcome;
+    char detail[256];
+    int http, attempts;
+    int64_t bytes_in, bytes_saved;
+    const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
+    int64_t request_no;      /* 0: none */
+    bool unexpected;
+    bool has_sha;            /* the body was read and digested */
+    struct sha256 sha;
+    struct check_state state; /* to be stored */
+    char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
+};
+/* Commits n results in one transaction of its own. Also keeps public_freshness' check clocks and
+ * the counters of requests. */
+MUST_CHECK enum rc check_commit(struct ledger *l, struct check_result *results, size_t n,
+                                int64_t now, struct err *err);
+
+/* Sources due at `now`, oldest first, at most `max`: calls fn with each number. */
+typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
+MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
+                             struct err *err);
+/* Earliest next_check_at, -1 when nothing is scheduled. */
+MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);
+
+/* Receipts of a source, newest first, for `source show` and the like. */
+struct check_receipt {
+    int64_t check_no, started_at;
+    const char *outcome, *detail, *due_because;
+    int http, attempts;
+    int64_t bytes_in, bytes_saved;
+};
+typedef enum rc check_receipt_fn(void *ctx, const struct check_receipt *r, struct err *err);
+MUST_CHECK enum rc check_receipts(struct ledger *l, int64_t src_no, int64_t max,
+                                  check_receipt_fn *fn, void *ctx, struct err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* inbox: candidates between detectors and handler: claim under a lease, finish once.
+ *
+ * Invariants
+ *   1. At most one leased candidate per source (a unique index holds it).
+ *   2. Every lease has a larger fencing token than the one before; whoever finishes must show the
+ *      token in force, so a worker that was stopped and continued cannot commit (RC_CONFLICT).
+ *   3. A candidate leaves `leased` only to ready (retry), held, done or dead, always with a reason.
+ */
+#ifndef FRESHET_LEDGER_INBOX_H
+#define FRESHET_LEDGER_INBOX_H
+
+#include "ledger/check.h"
+
+struct candidate {
+    int64_t no, src_no;
+    const char *event_id, *detector, *outcome, *version_hint, *etag;
+    bool has_sha, unexpected;
+    struct sha256 sha;
+    int64_t detected_at, received_at, absorbed, attempts, lease_token;
+    const char *state, *reason, *result; /* "" when absent */
+    int64_t next_attempt_at;
+};
+
+/* Leases the oldest ready candidate whose time has come and whose source is idle, and opens its
+ * run (ledger row `pending`, or the held run that was approved): one commit. RC_NOT_FOUND: none.
+ * ret_run receives the run id; ret_resumed tells that the run was held, approved and goes on. */
+struct run_tags {
+    const char *tool_version, *tool_commit, *rules_version, *policy_version;
+};
+MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
+                               int64_t lease_ms, const struct run_tags *tags,
+                               struct candidate *ret, char ret_run[37], bool *ret_resumed,
+                               struct err *err);
+/* Expired leases, and those of an owner known to be dead, become ready again; their unfinished
+ * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
+MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
+                                 struct err *err);
+/* Ends a claimed run without effect, in one transaction:
+ *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
+ *   FAILED  deterministic failure; candidate done, result failed
+ *   RETRY   transient; candidate ready again at next_attempt_at, or dead when attempts are used up
+ * qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
+enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY };
+struct inbox_finish {
+    int64_t cand_no, src_no, lease_token;
+    const char *run_id;
+    enum inbox_end end;
+    const char *reason;      /* stable code */
+    struct str qa, prov;
+    int64_t next_attempt_at; /* RETRY */
+    int64_t max_attempts;    /* RETRY */
+};
+MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,
+                                bool *ret_dead, struct err *err);
+/* Decision on a held event: approve makes the candidate ready to resume, reject fails its run.
+ * RC_CONFLICT when it is not held; RC_INVALID without a reviewer. Own transaction. */
+MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve,
+                                const char *reviewer, const char *note, int64_t now,
+                                struct err *err);
+
+/* Numbers by state: ready, leased, held, done, dead; oldest ready received_at or -1. */
+struct inbox_stats {
+    int64_t ready, leased, held, done, dead, oldest_ready_at;
+};
+MUST_CHECK enum rc inbox_stats(struct ledger *l, struct inbox_stats *ret, struct err *err);
+/* Earliest next_attempt_at of a ready candidate, -1 when none. */
+MUST_CHECK enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err);
+typedef enum rc candidate_fn(void *ctx, const struct candidate *c, struct err *err);
+/* state "" for all; newest first. */
+MUST_CHECK enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn,
+                              void *ctx, struct err *err);
+
+#endif

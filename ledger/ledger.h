@@ -1,0 +1,53 @@
+/* ledger: one SQLite file, opened in one of three roles. Only this room speaks SQL; all SQL is in
+ * statements.def, each row with the role it needs.
+ *
+ *   READ    freshet-api: read-only handle that can prepare statements on public_* tables only
+ *   INBOX   freshet-intake, freshet-scheduler: candidates, receipts, validator state, requests
+ *   WRITE   freshet-handler, freshet: everything
+ *
+ * Invariants
+ *   1. A statement above the role is refused twice: by the registry and by the authorizer.
+ *   2. (I13) Every write transaction and every checkpoint hold the exclusive flock `ledger.lock`
+ *      beside the file. No connection checkpoints by itself.
+ *   3. Writers run synchronous=FULL: after ledger_commit returned RC_OK, it is on disk.
+ *   4. Readers step statements to the end or reset them: none holds the WAL open.
+ *   5. A ledger handle never crosses a fork.
+ */
+#ifndef FRESHET_LEDGER_LEDGER_H
+#define FRESHET_LEDGER_LEDGER_H
+
+#include <stdint.h>
+#include "core/arena.h"
+#include "core/digest.h"
+#include "core/rc.h"
+
+enum ledger_role { LEDGER_READ, LEDGER_INBOX, LEDGER_WRITE };
+struct ledger;
+
+/* Makes dir/ledger.db with the newest schema. RC_CONFLICT when it is there already. */
+MUST_CHECK enum rc ledger_create(const char *dir, sha256_fn *hash, struct err *err);
+/* Opens dir/ledger.db. WRITE migrates an older schema forward; the others refuse it, and every
+ * role refuses a newer one. `hash` is the process's sha256 (OpenSSL or mbedTLS); NULL for READ. */
+MUST_CHECK enum rc ledger_open(const char *dir, enum ledger_role role, sha256_fn *hash,
+                               struct ledger **ret, struct err *err);
+void ledger_close(struct ledger **l); /* fits CLEANUP; aborts an open transaction */
+
+/* One write transaction: takes ledger.lock (waits), then BEGIN IMMEDIATE. Functions of this room
+ * that write must be called inside one; they say so. */
+MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
+/* Commits, checkpoints when the WAL has grown, releases the lock. On failure nothing was written
+ * and the transaction is over. */
+MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
+void ledger_abort(struct ledger *l); /* no-op without a transaction */
+
+/* Sign of life for /readyz; `role` is "handler" or "scheduler". Opens its own transaction. */
+MUST_CHECK enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now,
+                                    struct err *err);
+/* Makes one consistent copy while others work (sqlite3_backup). */
+MUST_CHECK enum rc ledger_backup(struct ledger *l, const char *file, struct err *err);
+
+/* Appends to the replay log, inside a transaction. src_no 0 for none; body is JSON text. */
+MUST_CHECK enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t src_no,
+                                 const char *ref, struct str body, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* public: everything the api reads. READ role; each function is one lookup or one index range.
+ * Texts point into the arena. Documents hold base marks (core/json.h).
+ */
+#ifndef FRESHET_LEDGER_PUBLIC_H
+#define FRESHET_LEDGER_PUBLIC_H
+
+#include "ledger/ledger.h"
+
+struct public_meta {
+    int64_t generation, changed_at, last_seq, first_seq;
+    const char *policy_version;
+};
+MUST_CHECK enum rc public_meta_get(struct ledger *l, struct arena *a, struct public_meta *ret,
+                                   struct err *err);
+
+/* A rendered document with what its ETag and Last-Modified are made of. */
+struct public_doc {
+    struct str doc;
+    int64_t gen, at;
+};
+MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
+                                     struct public_doc *ret, struct err *err);
+MUST_CHECK enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
+                                   struct public_doc *ret, struct err *err);
+MUST_CHECK enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
+                                    struct public_doc *ret, struct err *err);
+
+/* Feed. Rows are handed to fn in order; doc lacks "seq". */
+struct public_change {
+    int64_t seq, finalized_at, gen;
+    struct str doc;
+};
+typedef enum rc public_change_fn(void *ctx, const struct public_change *c, struct err *err);
+MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
+                                     struct public_change *ret, struct err *err);
+struct public_change_query {
+    int64_t after;             /* seq > after (ascending) or seq < after (descending; INT64_MAX: tip) */
+    bool descending;
+    int64_t limit;
+    const struct str *sources; /* filter, n = 0: all */
+    size_t n_sources;
+};
+/* *ret_pending: matching rows left behind the last one handed out. */
+MUST_CHECK enum rc public_changes(struct ledger *l, const struct public_change_query *q,
+                                  public_change_fn *fn, void *ctx, int64_t *ret_pending,
+                                  struct err *err);
+
+struct public_fresh {
+    const char *source_id, *title, *collection, *level, *window, *run_id, *identity, *delta_id,
+        *qa_status, *qa_note; /* "" when absent */
+    bool held, retired;
+    int64_t freshness_days, updated_at, checked_at, reached_at, failures, next_check_at, gen;
+};
+typedef enum rc public_fresh_fn(void *ctx, const struct public_fresh *f, struct err *err);
+MUST_CHECK enum rc public_fresh_get(struct ledger *l, struct arena *a, struct str source_id,
+                                    struct public_fresh *ret, struct err *err);
+/* By id, after `after` ("" from the start), at most limit. */
+MUST_CHECK enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit,
+                                     public_fresh_fn *fn, void *ctx, struct err *err);
+typedef enum rc public_source_fn(void *ctx, struct str source_id, const struct public_doc *d,
+                                 struct err *err);
+MUST_CHECK enum rc public_source_each(struct ledger *l, struct str after, int64_t limit,
+                                      public_source_fn *fn, void *ctx, struct err *err);
+
+struct public_asset {
+    int64_t size, at;
+    const char *media_type, *run_id;
+};
+MUST_CHECK enum rc public_asset_get(struct ledger *l, struct arena *a, const struct sha256 *sha,
+                                    struct public_asset *ret, struct err *err);
+/* Last sign of life of a role, -1 when never. */
+MUST_CHECK enum rc public_heartbeat_get(struct ledger *l, const char *role, int64_t *ret,
+                                        struct err *err);
+
+#endif

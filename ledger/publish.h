@@ -1,0 +1,29 @@
+/* publish: writes the public rows that describe a source, inside the caller's transaction. The
+ * caller has redacted (handler/project.c); this file only stores. WRITE role.
+ */
+#ifndef FRESHET_LEDGER_PUBLISH_H
+#define FRESHET_LEDGER_PUBLISH_H
+
+#include "ledger/promote.h"
+
+struct public_source {
+    int64_t src_no;
+    const char *source_id, *title, *collection, *level;
+    struct str doc;           /* public_sources.doc */
+    bool held, retired;
+    int64_t freshness_days;
+    int64_t updated_at, checked_at, reached_at, failures, next_check_at; /* -1: absent or withheld */
+    const char *window, *run_id, *identity, *delta_id, *qa_status, *qa_note; /* NULL: absent */
+};
+MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
+                                  struct err *err);
+/* Takes every public row of a source away (sovereign, or before publishing anew). */
+MUST_CHECK enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
+                                      struct str dataset, struct err *err);
+/* One change again, at the place it had (rebuild, changed level). */
+MUST_CHECK enum rc publish_change(struct ledger *l, const struct change *c, const struct source *s,
+                                  const char *detector, const struct public_rows *rows,
+                                  struct err *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* source: the declaration of one upstream (DESIGN section 7), parsed, checked and stored.
+ *
+ * The JSON declaration is the truth; struct source is its checked reading. Adding a field is one
+ * row in source_fields.def.
+ *
+ * Invariants
+ *   1. source_parse accepts only known fields with valid values and fills all defaults; its error
+ *      names the field and the fix.
+ *   2. spec is canonical JSON (RFC 8785) with the defaults written out.
+ *   3. No secret value is in a spec: header values are literal and harmless, or `secret:name`.
+ */
+#ifndef FRESHET_LEDGER_SOURCE_H
+#define FRESHET_LEDGER_SOURCE_H
+
+#include "core/conf.h"
+#include "core/json.h"
+#include "ledger/ledger.h"
+
+enum level { LEVEL_PUBLIC, LEVEL_GENERALIZED, LEVEL_RESTRICTED, LEVEL_SOVEREIGN, LEVEL_COUNT };
+const char *level_name(enum level l);
+MUST_CHECK enum rc level_parse(const char *s, enum level *ret);
+
+enum trigger_type { TRIGGER_ANNUAL, TRIGGER_REDISTRICTING, TRIGGER_CENSUS, TRIGGER_INTERVAL, TRIGGER_MANUAL };
+#define SOURCE_TRIGGERS_MAX 8
+#define SOURCE_YEARS_MAX 16
+#define SOURCE_HEADERS_MAX 16
+
+struct trigger {
+    enum trigger_type type;
+    int month, through;           /* annual: 1..12, through = month when absent */
+    int years[SOURCE_YEARS_MAX];  /* redistricting; census: years[0] */
+    int n_years;
+    int64_t seconds;              /* interval */
+};
+
+struct source_header {
+    const char *name, *value; /* value may be "secret:name" */
+};
+
+struct source {
+    int64_t no; /* src_no, 0 before it is stored */
+    const char *id, *title, *url, *detector, *collection, *boundary_type, *license, *media_type,
+        *feature_key, *pin_sha256, *adapter; /* "" when absent */
+    enum level level;
+    struct trigger triggers[SOURCE_TRIGGERS_MAX];
+    size_t n_triggers;
+    struct source_header headers[SOURCE_HEADERS_MAX];
+    size_t n_headers;
+    double region_bbox[4];
+    bool has_region;
+    double grid_deg;              /* generalized: default 0.1 */
+    int64_t max_bytes;            /* limits.max_bytes, 0: the setting */
+    double count_drift_pct, area_drift_pct; /* limits, < 0: none */
+    int64_t min_features;
+    int64_t poll_interval_s;      /* 0: from triggers or the setting */
+    int64_t max_interval_s, sweep_days, gone_after;
+    int64_t freshness_days;       /* -1: the setting */
+    int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
+    struct str spec;              /* canonical JSON of it all */
+};
+
+/* Reads a declaration. Strings live in the arena. */
+MUST_CHECK enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret,
+                                struct err *err);
+
+/* Writes (inside a transaction). add: RC_CONFLICT when the id exists. put: changes an existing one
+ * in place, its number and state stay. Both make/keep source_state and a replay row. They do not
+ * touch public rows: the caller projects (handler/project.h). */
+MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
+MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
+MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+
+/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
+MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,
+                                struct source *ret, struct err *err);
+MUST_CHECK enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,
+                                struct err *err);
+MUST_CHECK enum rc source_by_url(struct ledger *l, struct arena *a, const char *url,
+                                 struct source *ret, struct err *err);
+/* Calls fn for every source in number order after `after_no`; fn returns RC_OK to go on. The
+ * source and its strings are valid during the call only. Several statements may run inside. */
+typedef enum rc source_fn(void *ctx, const struct source *s, struct err *err);
+MUST_CHECK enum rc source_each(struct ledger *l, int64_t after_no, source_fn *fn, void *ctx,
+                               struct err *err);
+
+#define SOURCE_LOG_NAME_MAX 80
+/* How logs and messages for the log name a source: its id, or "#17" where the level is restricted
+ * or sovereign (I8). Returns out. */
+const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX]);
+
+#endif
