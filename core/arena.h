@@ -8,6 +8,7 @@
 #ifndef FRESHET_CORE_ARENA_H
 #define FRESHET_CORE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include "core/rc.h"
 #include "core/str.h"
@@ -28,10 +29,14 @@ void arena_release(struct arena *a);
 void *arena_alloc(struct arena *a, size_t n);
 /* Zeroed. */
 void *arena_zalloc(struct arena *a, size_t n);
+/* Gives p (old bytes, from this arena; NULL allocates) the size n, in place where it is the newest
+ * allocation, else by copying. p stays valid when NULL is returned. */
+void *arena_resize(struct arena *a, void *p, size_t old, size_t n);
 /* NUL-terminated copies. */
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_str(struct arena *a, struct str s);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
 

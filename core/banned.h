@@ -10,6 +10,11 @@
 #include <strings.h>
 #include <time.h>
 
+/* Some are macros of the C library, depending on compiler and options. */
+#undef alloca
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strtok /* buf, arena_printf, snprintf */
 #pragma GCC poison atoi atol atoll atof                       /* str_to_i64, strtod with checks */
 #pragma GCC poison localtime gmtime ctime asctime mktime      /* clock.h: time_format and kin */

@@ -53,6 +53,10 @@ void json_add_raw(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, struc
 /* A printf'd string value. */
 yyjson_mut_val *json_fmt(yyjson_mut_doc *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* RC_NOMEM when d is NULL or any allocation for it has failed, so that members may be missing.
+ * json_write asks this itself; whoever takes the values another way (json_canon_mut) asks first. */
+MUST_CHECK enum rc json_doc_rc(const yyjson_mut_doc *d);
+
 /* Compact, or with JSON_PRETTY two-space indented and a newline at the end. Arena memory. */
 #define JSON_PRETTY 1u
 MUST_CHECK enum rc json_write(struct arena *a, const yyjson_mut_doc *d, unsigned flags,
@@ -64,6 +68,8 @@ MUST_CHECK enum rc json_canon_mut(struct buf *out, yyjson_mut_val *v, struct err
 /* ECMAScript number form, as RFC 8785 wants; out has at least 32 bytes. False for NaN and Inf. */
 bool json_number(double v, char out[32]);
 
+/* Appends s as a JSON string with its quotes; what is not UTF-8 becomes U+FFFD. */
+void json_put_str(struct buf *out, struct str s);
 /* Appends a stored document with every base mark (escaped by JSON as \u001F) replaced. */
 void json_put_based(struct buf *out, struct str doc, struct str base);
 

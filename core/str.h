@@ -41,6 +41,10 @@ bool str_is_slug(struct str s, size_t max);
 bool str_is_clean(struct str s);
 /* Valid UTF-8 without surrogates and overlong forms. */
 bool str_is_utf8(struct str s);
+/* Length of the valid UTF-8 sequence that s starts with (1..4), 0 when there is none. */
+size_t str_utf8_len(struct str s);
+/* The start of s, at most max bytes, that does not end inside a UTF-8 sequence. */
+struct str str_cut(struct str s, size_t max);
 
 void hex_encode(const void *bytes, size_t n, char *out); /* writes 2n + 1 characters */
 /* s must be exactly 2n hex digits, either case. */

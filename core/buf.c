@@ -1,0 +1,99 @@
+/* buf: the growing buffer.
+ *
+ * Invariants
+ *   1. len <= max and len < room whenever data is not NULL; data[len] is NUL.
+ *   2. An append happens whole or not at all; the first failure sticks until buf_clear.
+ * Called from everywhere; depends on rc and str. */
+#include "core/buf.h"
+
+#include <stdarg.h>
+
+#define FIRST_ROOM 256 /* most headers, ids and log lines fit without growing */
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf){.max = max};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->len = 0;
+    b->rc = RC_OK;
+    if (b->data)
+        b->data[0] = 0;
+}
+
+void buf_release(struct buf *b)
+{
+    free(b->data);
+    buf_init(b, b->max);
+}
+
+/* Makes room for n more bytes and the NUL. */
+static bool grow(struct buf *b, size_t n)
+{
+    if (b->rc != RC_OK)
+        return false;
+    if (n > b->max - b->len) {
+        b->rc = RC_TOO_LARGE;
+        return false;
+    }
+    size_t need = b->len + n + 1, room = b->room ? b->room : FIRST_ROOM;
+    if (need <= b->room)
+        return true;
+    while (room < need)
+        room = room > SIZE_MAX / 2 ? need : room * 2;
+    char *data = realloc(b->data, room);
+    if (!data) {
+        b->rc = RC_NOMEM;
+        return false;
+    }
+    b->data = data;
+    b->room = room;
+    return true;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+    if (n == 0 || !grow(b, n))
+        return;
+    memcpy(b->data + b->len, p, n);
+    b->len += n;
+    b->data[b->len] = 0;
+}
+
+void buf_str(struct buf *b, struct str s)
+{
+    buf_add(b, s.p, s.n);
+}
+
+void buf_puts(struct buf *b, const char *z)
+{
+    buf_add(b, z, strlen(z));
+}
+
+void buf_byte(struct buf *b, char c)
+{
+    buf_add(b, &c, 1);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0 && grow(b, (size_t)n)) {
+        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    } else if (n < 0 && b->rc == RC_OK) {
+        b->rc = RC_NOMEM; /* the C library could not format it: only for want of memory */
+    }
+    va_end(again);
+    va_end(ap);
+}
+
+enum rc buf_rc(const struct buf *b)
+{
+    return b->rc;
+}
