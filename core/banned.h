@@ -18,7 +18,11 @@
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strtok /* buf, arena_printf, snprintf */
 #pragma GCC poison atoi atol atoll atof                       /* str_to_i64, strtod with checks */
 #pragma GCC poison localtime gmtime ctime asctime mktime      /* clock.h: time_format and kin */
-#pragma GCC poison rand srand random drand48                  /* clock.h: rand_bytes, rand_below */
+#pragma GCC poison srand drand48                              /* clock.h: rand_bytes, rand_below */
 #pragma GCC poison alloca tmpnam mktemp
+
+/* Headers of libraries use these names for parameters, so calls are refused instead of the name. */
+int rand(void) __attribute__((error("use rand_bytes or rand_below of core/clock.h")));
+long random(void) __attribute__((error("use rand_bytes or rand_below of core/clock.h")));
 
 #endif
