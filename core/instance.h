@@ -1,0 +1,24 @@
+/* instance: the folder of a running Freshet: where things lie, and its settings. Made by
+ * `freshet init`, found by -C DIR, FRESHET_DIR or the current folder.
+ */
+#ifndef FRESHET_CORE_INSTANCE_H
+#define FRESHET_CORE_INSTANCE_H
+
+#include "core/conf.h"
+
+struct instance {
+    const char *dir; /* absolute */
+    struct conf conf;
+};
+
+/* Loads dir/freshet.json. RC_NOT_FOUND, with the command that makes one, when dir is none. */
+MUST_CHECK enum rc instance_load(struct arena *a, const char *dir, struct instance *ret,
+                                 struct err *err);
+/* dir/relative, arena memory, NULL when memory ran out. */
+char *instance_path(struct arena *a, const struct instance *i, const char *relative);
+/* Value of the file secrets/<name>, without a newline at its end, or of the environment variable
+ * FRESHET_SECRET_<NAME>. RC_NOT_FOUND names the secret, never its value. */
+MUST_CHECK enum rc instance_secret(struct arena *a, const struct instance *i, const char *name,
+                                   const char **ret, struct err *err);
+
+#endif

@@ -1,0 +1,40 @@
+/* detect: runs checks. The scheduler and `freshet check` both drive this; nobody else checks.
+ *
+ *   source + state ──▶ plan (what to ask) ──▶ fetch ──▶ judge (pure: answer → outcome) ──▶ batch
+ *
+ * Invariants
+ *   1. Every check that was added ends with exactly one outcome and one receipt.
+ *   2. (I3) Receipts, state and candidates are committed in batches (DETECT_BATCH results or
+ *      DETECT_BATCH_MS), each result whole.
+ *   3. Failure is never "no change": state moves only on an answer that proves something.
+ *   4. Memory is bounded by max_concurrency, not by the number of sources.
+ */
+#ifndef FRESHET_DETECTORS_DETECT_H
+#define FRESHET_DETECTORS_DETECT_H
+
+#include "core/instance.h"
+#include "ledger/check.h"
+
+#define DETECT_BATCH 200
+#define DETECT_BATCH_MS 50
+
+struct detect;
+/* Called after the receipt is durable; s is the source of the result. */
+typedef void detect_fn(void *ctx, const struct source *s, const struct check_result *r);
+
+MUST_CHECK enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *done,
+                              void *ctx, struct detect **ret, struct err *err);
+void detect_free(struct detect **d);
+/* May another check be added now without waiting (invariant 4)? */
+bool detect_has_room(const struct detect *d);
+/* Adds one check. due_because is a literal; request_no 0 for none. */
+MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
+                              int64_t request_no, struct err *err);
+/* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet ended. */
+MUST_CHECK enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err);
+/* Drives until every check has ended and is committed. */
+MUST_CHECK enum rc detect_finish(struct detect *d, struct err *err);
+/* Ends detect_drive's wait when fd becomes readable. */
+void detect_wake_fd(struct detect *d, int fd);
+
+#endif

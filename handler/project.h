@@ -1,0 +1,18 @@
+/* project: from the enduring rows to the public ones, redacted on the way (I8). The only place that
+ * decides what the public may see of a source; levels are a table in redact.c.
+ */
+#ifndef FRESHET_HANDLER_PROJECT_H
+#define FRESHET_HANDLER_PROJECT_H
+
+#include "core/instance.h"
+#include "ledger/publish.h"
+
+/* Writes the public rows that describe s as it is now (description, freshness facts, collection):
+ * after it was added, changed, checked by hand or promoted. Inside a transaction. */
+MUST_CHECK enum rc project_source(struct ledger *l, const struct instance *inst,
+                                  const struct source *s, int64_t now, struct err *err);
+/* All rows of s anew, also its changes: after its level or title moved. Inside a transaction. */
+MUST_CHECK enum rc project_all_of_source(struct ledger *l, const struct instance *inst,
+                                         const struct source *s, int64_t now, struct err *err);
+
+#endif
