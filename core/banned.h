@@ -21,8 +21,8 @@
 #pragma GCC poison srand drand48                              /* clock.h: rand_bytes, rand_below */
 #pragma GCC poison alloca tmpnam mktemp
 
-/* Headers of libraries use these names for parameters, so calls are refused instead of the name. */
-int rand(void) __attribute__((error("use rand_bytes or rand_below of core/clock.h")));
-long random(void) __attribute__((error("use rand_bytes or rand_below of core/clock.h")));
+/* Headers of libraries use these names for parameters, so the calls are what fails (-Werror). */
+int rand(void) __attribute__((deprecated("use rand_bytes or rand_below of core/clock.h")));
+long random(void) __attribute__((deprecated("use rand_bytes or rand_below of core/clock.h")));
 
 #endif
