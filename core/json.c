@@ -8,10 +8,8 @@
  * Called from everywhere. The canonical form is in json_canon.c. */
 #include "core/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 #include "core/clock.h"
+#include "core/file.h"
 
 /* ---- yyjson's allocator ---------------------------------------------------------------------- */
 
@@ -103,34 +101,12 @@ enum rc json_parse(struct arena *a, struct str text, unsigned flags, const char 
     return RC_OK;
 }
 
-/* The whole file into out. */
-static enum rc read_all(int fd, const char *path, struct buf *out, struct err *err)
-{
-    char chunk[16384];
-    ssize_t n;
-    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, RC_IO, "", "cannot read %s: %s", path, strerror(errno));
-        buf_add(out, chunk, (size_t)n);
-        if (buf_rc(out) != RC_OK)
-            return err_set(err, buf_rc(out), "", "%s is larger than %zu bytes", path, out->max);
-    }
-    return RC_OK;
-}
-
 enum rc json_parse_file(struct arena *a, const char *path, unsigned flags, yyjson_val **ret,
                         struct err *err)
 {
     CLEANUP(buf_release) struct buf text;
     buf_init(&text, JSON_MAX);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, "", "cannot open %s: %s", path,
-                       strerror(errno));
-    enum rc rc = read_all(fd, path, &text, err);
-    close(fd);
+    enum rc rc = file_read(path, &text, err);
     if (rc != RC_OK)
         return rc;
     return json_parse(a, buf_view(&text), flags, path, ret, err);

@@ -1,0 +1,87 @@
+/* file: small files, read and replaced whole. Invariants in file.h. Called by json, conf, cli. */
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum rc fail(struct err *err, const char *doing, const char *path)
+{
+    int why = errno;
+    return err_set(err, why == ENOENT ? RC_NOT_FOUND : RC_IO, "", "cannot %s %s: %s", doing, path,
+                   strerror(why));
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+enum rc file_read(const char *path, struct buf *out, struct err *err)
+{
+    char chunk[16384];
+    ssize_t n;
+    CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(err, "open", path);
+    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(err, "read", path);
+        buf_add(out, chunk, (size_t)n);
+        if (buf_rc(out) == RC_TOO_LARGE)
+            return err_set(err, RC_TOO_LARGE, "", "%s is larger than %zu bytes", path, out->max);
+        if (buf_rc(out) != RC_OK)
+            return err_set(err, buf_rc(out), "", "no memory to read %s", path);
+    }
+    return RC_OK;
+}
+
+static bool write_all(int fd, struct str text)
+{
+    while (text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0)
+            text = (struct str){text.p + n, text.n - (size_t)n};
+    }
+    return true;
+}
+
+static bool sync_dir_of(const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) + 1 : 0;
+    snprintf(dir, sizeof dir, "%.*s", slash ? n : 1, slash ? path : ".");
+    CLEANUP(close_fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && fsync(fd) == 0;
+}
+
+enum rc file_replace(const char *path, struct str text, unsigned mode, struct err *err)
+{
+    char target[PATH_MAX], temp[PATH_MAX + 16];
+    struct stat st;
+    if (!realpath(path, target)) {
+        if (errno != ENOENT || strlen(path) >= sizeof target)
+            return fail(err, "replace", path);
+        snprintf(target, sizeof target, "%s", path);
+    }
+    mode = stat(target, &st) == 0 ? st.st_mode & 07777 : mode;
+    snprintf(temp, sizeof temp, "%s.XXXXXX", target);
+    CLEANUP(close_fd) int fd = mkostemp(temp, O_CLOEXEC);
+    if (fd < 0)
+        return fail(err, "write beside", path);
+    if (!write_all(fd, text) || fchmod(fd, mode) != 0 || fsync(fd) != 0 ||
+        rename(temp, target) != 0) {
+        enum rc rc = fail(err, "replace", path);
+        unlink(temp);
+        return rc;
+    }
+    return sync_dir_of(target) ? RC_OK : fail(err, "sync the folder of", path);
+}
