@@ -402,8 +402,19 @@ const struct spec *spec_defaults(void)
     return &defaults;
 }
 
+/* An error or a redirect is no version: what lies below it does not shine through. */
+static void cover_content(struct spec *base)
+{
+    base->set &= ~(1ull << SPEC_BIT_body | 1ull << SPEC_BIT_type | 1ull << SPEC_BIT_etag |
+                   1ull << SPEC_BIT_etag_text | 1ull << SPEC_BIT_last_modified);
+    base->body = NULL;
+    base->etag_text = STR("");
+}
+
 void spec_merge(struct spec *base, const struct spec *over)
 {
+    if ((SPEC_HAS(over, status) && over->status >= 300) || SPEC_HAS(over, location))
+        cover_content(base);
     for (uint64_t left = over->set; left; left &= left - 1) {
         const struct field *f = &fields[__builtin_ctzll(left)];
         memcpy((char *)base + f->at, (const char *)over + f->at, f->size);
