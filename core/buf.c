@@ -29,25 +29,29 @@ void buf_release(struct buf *b)
     buf_init(b, b->max);
 }
 
+static bool fail(struct buf *b, enum rc rc)
+{
+    b->rc = rc;
+    return false;
+}
+
 /* Makes room for n more bytes and the NUL. */
 static bool grow(struct buf *b, size_t n)
 {
     if (b->rc != RC_OK)
         return false;
-    if (n > b->max - b->len) {
-        b->rc = RC_TOO_LARGE;
-        return false;
-    }
+    if (n > b->max - b->len)
+        return fail(b, RC_TOO_LARGE);
+    if (n >= PTRDIFF_MAX - b->len) /* no object is larger */
+        return fail(b, RC_NOMEM);
     size_t need = b->len + n + 1, room = b->room ? b->room : FIRST_ROOM;
     if (need <= b->room)
         return true;
     while (room < need)
-        room = room > SIZE_MAX / 2 ? need : room * 2;
+        room *= 2;
     char *data = realloc(b->data, room);
-    if (!data) {
-        b->rc = RC_NOMEM;
-        return false;
-    }
+    if (!data)
+        return fail(b, RC_NOMEM);
     b->data = data;
     b->room = room;
     return true;
