@@ -24,7 +24,11 @@ struct log_field {
     const char *s;   /* a string, or */
     int64_t i;       /* a number when s is NULL */
 };
-#define LOG_S(k, v) (struct log_field){(k), (v) ? (v) : "", 0}
+/* A function, as compilers object to asking an array or a literal whether it is NULL. */
+static inline struct log_field LOG_S(const char *key, const char *value)
+{
+    return (struct log_field){key, value ? value : "", 0};
+}
 #define LOG_I(k, v) (struct log_field){(k), 0, (v)}
 #define log_event(level, code, ...)                                                                \
     log_fields((level), (code), (const struct log_field[]){__VA_ARGS__, {0, 0, 0}})
