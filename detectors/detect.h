@@ -19,21 +19,29 @@
 #define DETECT_BATCH_MS 50
 
 struct detect;
-/* Called after the receipt is durable; s is the source of the result. */
+/* Called after the receipt is durable; s is the source of the result. Must not call back in here. */
 typedef void detect_fn(void *ctx, const struct source *s, const struct check_result *r);
 
 MUST_CHECK enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *done,
                               void *ctx, struct detect **ret, struct err *err);
+/* Abandons what is under way; what has ended but is not committed is lost: detect_flush before. */
 void detect_free(struct detect **d);
 /* May another check be added now without waiting (invariant 4)? */
 bool detect_has_room(const struct detect *d);
-/* Adds one check. due_because is a literal; request_no 0 for none. */
+/* Is a check of this source under way, or ended but not yet committed? */
+bool detect_has(const struct detect *d, int64_t src_no);
+/* Adds one check; drives the others until there is room. due_because is a literal, NULL for what
+ * window.h says; request_no 0 for none. s is copied. */
 MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
                               int64_t request_no, struct err *err);
 /* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet ended. */
 MUST_CHECK enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err);
+/* Commits every check that has ended, now. */
+MUST_CHECK enum rc detect_flush(struct detect *d, struct err *err);
 /* Drives until every check has ended and is committed. */
 MUST_CHECK enum rc detect_finish(struct detect *d, struct err *err);
+/* Clears the spool of what dead processes left, and of files that nobody came for since `before`. */
+void detect_sweep(struct detect *d, int64_t before);
 /* Ends detect_drive's wait when fd becomes readable. */
 void detect_wake_fd(struct detect *d, int fd);
 

@@ -1,0 +1,276 @@
+/* etag: see the header for the flow and its invariants. Pure. */
+#include "detectors/etag.h"
+#include "core/clock.h"
+#include "core/digest.h"
+
+static bool is_weak(struct str etag)
+{
+    return str_starts(etag, STR("W/"));
+}
+
+/* ---- what the state offers ------------------------------------------------------------------- */
+
+static bool etag_usable(const struct check_state *st)
+{
+    return st->etag[0] != '\0' && st->etag_flaps < ETAG_FLAPS_MAX;
+}
+
+static bool date_usable(const struct check_state *st, int64_t now)
+{
+    int64_t at;
+    return time_parse_http(str_of(st->last_modified), &at) == RC_OK && at <= now;
+}
+
+static struct ask ask_get(const struct check_state *st, enum ask_why why, int64_t now)
+{
+    return (struct ask){false, etag_usable(st), date_usable(st, now), why};
+}
+
+static struct ask ask_plain(enum ask_why why)
+{
+    return (struct ask){false, false, false, why};
+}
+
+struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
+{
+    if (!st->has_seen)
+        return ask_plain(ASK_FIRST);
+    if (conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every)
+        return ask_plain(ASK_AUDIT);
+    struct ask ask = ask_get(st, ASK_VALIDATE, now);
+    if (!ask.if_none_match && !ask.if_modified_since)
+        return ask_plain(ASK_BLIND);
+    ask.head = !st->head_refused;
+    return ask;
+}
+
+/* ---- what a response offers ------------------------------------------------------------------ */
+
+/* The ETag as given, or nothing when it could not be echoed. */
+static struct str etag_of(const struct fetch_res *res)
+{
+    struct str s = str_of(res->etag);
+    return str_is_clean(s) ? s : STR("");
+}
+
+/* The Last-Modified as given; one that lies ahead of the server's own clock is none. */
+static struct str date_of(const struct fetch_res *res, int64_t now)
+{
+    struct str s = str_of(res->last_modified);
+    int64_t at, limit = res->date_ms >= 0 ? res->date_ms : now;
+    if (!str_is_clean(s) || time_parse_http(s, &at) != RC_OK || at > limit)
+        return STR("");
+    return s;
+}
+
+void etag_place(const char *final_url, char out[ETAG_PLACE_MAX])
+{
+    char mark[24] = "";
+    const char *query = strchr(final_url, '?');
+    if (query) {
+        struct sha256 sha;
+        char hex[SHA256_HEX];
+        digest_sha256(query, strcspn(query, "#"), &sha);
+        sha256_hex(&sha, hex);
+        snprintf(mark, sizeof mark, "?%.16s", hex);
+    }
+    fetch_url_clean(final_url, out, ETAG_PLACE_MAX - sizeof mark);
+    size_t n = strlen(out);
+    snprintf(out + n, ETAG_PLACE_MAX - n, "%s", mark);
+}
+
+enum place { PLACE_SAME, PLACE_OTHER_QUERY, PLACE_OTHER };
+
+static enum place place_of(const struct check_state *st, const struct fetch_res *res)
+{
+    char here[ETAG_PLACE_MAX];
+    etag_place(res->final_url, here);
+    if (st->validator_url[0] == '\0' || strcmp(here, st->validator_url) == 0)
+        return PLACE_SAME;
+    size_t n = strcspn(here, "?");
+    if (n == strcspn(st->validator_url, "?") && memcmp(here, st->validator_url, n) == 0)
+        return PLACE_OTHER_QUERY;
+    return PLACE_OTHER;
+}
+
+/* Is a version told by this validator the same here? Another query is often a fresh signature of
+ * the same object; there a strong ETag still tells, a date does not. */
+static bool place_trusted(const struct check_state *st, const struct answer *a)
+{
+    switch (place_of(st, a->res)) {
+    case PLACE_SAME: return true;
+    case PLACE_OTHER_QUERY: return a->ask.if_none_match && !is_weak(str_of(st->etag));
+    default: return false;
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void keep_text(char *to, size_t room, struct str s)
+{
+    if (s.n < room) {
+        memmove(to, s.p, s.n); /* s may be what is kept already */
+        to[s.n] = '\0';
+    } else {
+        to[0] = '\0'; /* cut, a validator would be another one */
+    }
+}
+
+static void keep_validators(struct check_state *st, struct str etag, struct str date)
+{
+    keep_text(st->etag, sizeof st->etag, etag);
+    keep_text(st->last_modified, sizeof st->last_modified, date);
+}
+
+static struct verdict judge_304(struct check_state *st, const struct answer *a, int64_t now)
+{
+    if (!a->ask.if_none_match && !a->ask.if_modified_since)
+        return verdict_failure(a->res);
+    if (!place_trusted(st, a))
+        return verdict_again(ask_plain(ASK_ELSEWHERE));
+    struct str etag = etag_of(a->res), date = date_of(a->res, now);
+    keep_validators(st, etag.n ? etag : str_of(st->etag),
+                    date.n ? date : str_of(st->last_modified));
+    /* HEAD that is refused, or cannot say what GET says, is not worth its round trip. */
+    if (a->ask.why == ASK_NO_HEAD || a->ask.why == ASK_HEAD_SAID)
+        st->head_refused = true;
+    st->since_audit++;
+    return verdict_of(OUTCOME_not_modified, "HTTP 304 to %s", a->ask.head ? "HEAD" : "GET");
+}
+
+/* Does a 200 to HEAD prove that the version is the one we have? */
+static bool head_same(const struct check_state *st, const struct answer *a, int64_t now)
+{
+    struct str etag = etag_of(a->res), date = date_of(a->res, now);
+    if (!place_trusted(st, a))
+        return false;
+    if (a->ask.if_none_match)
+        return str_is(etag, st->etag) && !is_weak(etag);
+    if (etag.n > 0 && st->etag_flaps < ETAG_FLAPS_MAX)
+        return false; /* the GET had no ETag: HEAD is answered by somebody else */
+    return str_is(date, st->last_modified);
+}
+
+static struct verdict judge_head(struct check_state *st, const struct answer *a, int64_t now)
+{
+    if (!head_same(st, a, now))
+        return verdict_again(ask_get(st, ASK_HEAD_SAID, now));
+    if (a->res->content_length > 0 && a->res->content_length != st->seen_size)
+        return verdict_again(ask_plain(ASK_HEAD_LIED));
+    st->since_audit++;
+    return verdict_of(OUTCOME_not_modified, "HTTP 200 to HEAD with the same %s",
+                      a->ask.if_none_match ? "strong ETag" : "Last-Modified");
+}
+
+/* Answers to HEAD that say nothing about GET. A 503, a 429 or a lacking login would be the same. */
+static bool head_refused(const struct fetch_res *res)
+{
+    switch (res->end) {
+    case FETCH_OK: break;
+    case FETCH_TIMEOUT:
+    case FETCH_SLOW:
+    case FETCH_BROKEN:
+    case FETCH_TRUNCATED:
+    case FETCH_TOO_LARGE:
+    case FETCH_PROTOCOL: return true;
+    default: return false;
+    }
+    switch (res->http) {
+    case 202:
+    case 401:
+    case 407:
+    case 429:
+    case 451: return false;
+    default: return res->http <= 501;
+    }
+}
+
+/* Why the body of a 200 cannot be the data; NULL when it can. */
+static const char *body_wrong(const struct check_state *st, const struct answer *a)
+{
+    const char *encoding = a->res->content_encoding;
+    if (!a->body.read || a->body.size == 0)
+        return "the body is empty";
+    if (encoding[0] != '\0' && !str_ieq(str_of(encoding), STR("identity")))
+        return "the body is encoded although identity was asked for";
+    if (a->body.wrong)
+        return a->body.wrong;
+    if (st->has_seen && a->body.size * 10 < st->seen_size)
+        return "the body has less than a tenth of the last size";
+    return NULL;
+}
+
+struct compared {
+    bool had; /* there was a validator to compare with */
+    bool etag_same, date_same, same_place, same_bytes;
+};
+
+static struct compared compare(const struct check_state *st, const struct answer *a, int64_t now)
+{
+    return (struct compared){
+        .had = st->etag[0] != '\0' || st->last_modified[0] != '\0',
+        .etag_same = str_is(etag_of(a->res), st->etag),
+        .date_same = str_is(date_of(a->res, now), st->last_modified),
+        .same_place = place_of(st, a->res) != PLACE_OTHER,
+        .same_bytes = st->has_seen && sha256_eq(&st->seen_sha, &a->body.sha),
+    };
+}
+
+static enum outcome outcome_of(const struct check_state *st, const struct compared *c)
+{
+    bool validators_same = c->etag_same && c->date_same;
+    if (!st->has_seen)
+        return OUTCOME_new;
+    if (c->same_bytes)
+        return c->had && !validators_same ? OUTCOME_validator_drift : OUTCOME_unchanged;
+    return c->had && validators_same && c->same_place ? OUTCOME_silent_change : OUTCOME_changed;
+}
+
+/* What a whole body teaches about validators and HEAD. */
+static void learn(struct check_state *st, const struct answer *a, const struct compared *c)
+{
+    bool same_version = c->same_bytes && c->etag_same && c->date_same;
+    if (!c->same_bytes)
+        st->etag_flaps = 0;
+    else if (!c->etag_same && st->etag[0] != '\0')
+        st->etag_flaps++;
+    else if (a->ask.why == ASK_AUDIT && st->etag_flaps < ETAG_FLAPS_MAX)
+        st->etag_flaps = 0;
+    if (a->ask.why == ASK_NO_HEAD)
+        st->head_refused = true;
+    if (same_version && (a->ask.why == ASK_HEAD_SAID || a->ask.why == ASK_HEAD_LIED))
+        st->head_refused = true;
+}
+
+static struct verdict judge_body(struct check_state *st, const struct answer *a, int64_t now)
+{
+    const char *wrong = body_wrong(st, a);
+    if (wrong)
+        return verdict_of(OUTCOME_wrong_shape, "%s", wrong);
+    struct compared c = compare(st, a, now);
+    struct verdict v = verdict_of(outcome_of(st, &c), "%lld bytes%s", (long long)a->body.size,
+                                  a->ask.why == ASK_AUDIT ? ", digest audit" : "");
+    learn(st, a, &c);
+    keep_validators(st, etag_of(a->res), date_of(a->res, now));
+    etag_place(a->res->final_url, st->validator_url);
+    st->has_seen = true;
+    st->seen_sha = a->body.sha;
+    st->seen_size = a->body.size;
+    st->since_audit = 0;
+    st->verified_at = now;
+    if (outcome_candidate(v.outcome))
+        st->changed_at = now;
+    return v;
+}
+
+struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now)
+{
+    bool answered = a->res->end == FETCH_OK;
+    if (answered && a->res->http == 304)
+        return judge_304(st, a, now);
+    if (answered && a->res->http == 200)
+        return a->ask.head ? judge_head(st, a, now) : judge_body(st, a, now);
+    if (a->ask.head && head_refused(a->res))
+        return verdict_again(ask_get(st, ASK_NO_HEAD, now));
+    return verdict_failure(a->res);
+}

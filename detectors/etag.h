@@ -1,0 +1,37 @@
+/* etag: validators first, digest decides (I2).
+ *
+ *   nothing seen yet ─────────────▶ GET
+ *   audit due, no validator ──────▶ GET (nothing conditional)
+ *   HEAD known not to work ───────▶ conditional GET
+ *   else ─▶ conditional HEAD ─┬─ 304, or 200 with the same strong ETag ──▶ not_modified
+ *                             ├─ moved, missing, weak, refused ──▶ conditional GET
+ *                             └─ length differs, other place ────▶ GET
+ *
+ *   a 200 of a GET is digested:   equal bytes ─▶ unchanged, validator_drift
+ *                                 other bytes ─▶ new, changed, silent_change
+ *
+ * Invariants
+ *   1. Validators are opaque, sent byte for byte as received, and belong to the place (final URL)
+ *      that gave them: an answer of another place proves nothing.
+ *   2. Validators in the state are those of the response that carried the bytes of seen_sha, or of
+ *      a 304 to them; those of a 200 to HEAD are compared, never stored.
+ *   3. Only a strong ETag, or a Last-Modified where there is no ETag, makes a 200 to HEAD
+ *      trustworthy. A Last-Modified from the future is none.
+ *   4. After ETAG_FLAPS_MAX drifts without a real change the ETag is no longer sent nor believed.
+ */
+#ifndef FRESHET_DETECTORS_ETAG_H
+#define FRESHET_DETECTORS_ETAG_H
+
+#include "detectors/detector.h"
+
+#define ETAG_FLAPS_MAX 3
+
+struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
+struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
+
+/* How the state names the place of a response: the URL without its query, which may carry keys
+ * (I12); of the query only a short digest stays, to tell two apart. */
+#define ETAG_PLACE_MAX FETCH_URL_MAX
+void etag_place(const char *final_url, char out[ETAG_PLACE_MAX]);
+
+#endif

@@ -1,0 +1,52 @@
+/* shape: can these bytes be what the source is said to carry? Answers 200 with a login page, an
+ * error document or half a file are common; promoting one would replace data by rubbish.
+ *
+ * Only the form is looked at, from the first and the last bytes and a running scan; what is in the
+ * data is the inspector's business. Pure. Called by spool.c.
+ *
+ * Invariants
+ *   1. A reason is a literal that names what was met and what was expected.
+ *   2. Without an expectation only contradictions of the response with itself are wrong.
+ */
+#ifndef FRESHET_DETECTORS_SHAPE_H
+#define FRESHET_DETECTORS_SHAPE_H
+
+#include <stdint.h>
+#include "core/str.h"
+
+enum shape {
+    SHAPE_unknown,
+#define X(name, types, endings, check) SHAPE_##name,
+#include "detectors/shapes.def"
+#undef X
+    SHAPE_COUNT
+};
+
+/* What to expect: by the declared media type, else by the end of the URL's path, else by the
+ * Content-Type of the response. Each may be "". */
+enum shape shape_expected(const char *media_type, const char *url, const char *content_type);
+/* Of a media type alone. */
+enum shape shape_of_type(const char *media_type);
+
+/* Is a JSON text whole? Brackets and strings are followed, values are not checked. */
+struct json_scan {
+    int64_t depth;
+    bool in_string, escaped, begun, ended, broken;
+};
+void json_scan_add(struct json_scan *s, struct str part);
+bool json_scan_whole(const struct json_scan *s);
+
+#define SHAPE_HEAD 4096
+/* The end record of a zip (22 bytes) may be followed by a comment of 65535. */
+#define SHAPE_TAIL (22 + 65535)
+
+struct shape_view {
+    struct str head, tail; /* first SHAPE_HEAD and last SHAPE_TAIL bytes, or all */
+    int64_t size;
+    bool json_whole;      /* json_scan_whole; only read for SHAPE_json */
+    enum shape announced; /* shape_of_type of the response's Content-Type */
+};
+/* Why it cannot be, or NULL. */
+const char *shape_wrong(enum shape expected, const struct shape_view *v);
+
+#endif
