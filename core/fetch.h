@@ -2,8 +2,10 @@
  *
  * A request is started with fetch_start and driven by fetch_run; when it has ended, however it
  * ended, its on_done is called exactly once. Any number may be in flight; the engine holds at
- * most max_concurrency (and per_host) open and queues the rest. Transient ends are tried again
- * (attempts, full jitter: 1 s, 2 s, ... capped at 10 s, Retry-After honoured when short).
+ * most max_concurrency (and per_host) open and queues the rest, fair over hosts. Transient ends and
+ * HTTP 429, 502, 503, 504 are tried again (attempts, full jitter: fetch_retry_ms, doubled, ...
+ * capped at 10 s; a Retry-After up to 10 s is honoured, with a longer one the response is handed out
+ * at once, for the caller to plan).
  *
  * Invariants
  *   1. https, or http for hosts in allow_hosts; nothing else. No proxy, no netrc, no cookies, no
@@ -12,7 +14,9 @@
  *      address policy; private, loopback, link-local, CGNAT, NAT64/6to4-wrapped, multicast and
  *      documentation ranges only for hosts in allow_hosts (`host` or `host:port`).
  *   3. Redirects (at most 5) are followed by the engine itself, hop by hop; request headers marked
- *      `secret` are dropped when the origin (scheme, host, port) changes.
+ *      `secret` are dropped when the origin (scheme, host, port) changes. What allow_hosts grants
+ *      holds for redirects only while every hop before was listed too: a public upstream cannot
+ *      lead us to a private one. POST is not redirected.
  *   4. Bodies are counted as delivered: never more than max_body bytes reach on_body. Headers are
  *      capped (64 KiB, 200 lines), transfers below 64 B/s for 30 s end, every request has a total
  *      time limit.
@@ -41,8 +45,9 @@ bool fetch_end_transient(enum fetch_end e);
 #define FETCH_URL_MAX 2048
 
 struct fetch_header {
-    const char *name, *value;
-    bool secret; /* dropped on a redirect to another origin, never logged */
+    const char *name, *value; /* an empty value is not sent */
+    bool secret; /* dropped on a redirect to another origin, never logged; Authorization and Cookie
+                    always are */
 };
 
 struct fetch_res {
@@ -57,13 +62,13 @@ struct fetch_res {
     char last_modified[64];         /* byte for byte; "" when absent or unclean */
     char content_type[128];         /* "" when absent */
     char content_encoding[32];
-    char location[FETCH_URL_MAX];
+    char location[FETCH_URL_MAX];   /* of the final response; "" also when it was refused */
     int64_t content_length;         /* -1 when not announced */
     int64_t retry_after_ms;         /* -1 when absent or unreadable; clamped to a day */
     int64_t date_ms;                /* Date header, -1 when absent */
     int64_t bytes_in;               /* body bytes received in all attempts and hops */
     int64_t wire_in;                /* and with headers */
-    int64_t elapsed_ms;
+    int64_t elapsed_ms;             /* since the first attempt began, pauses included */
     char detail[200];               /* one line for people: why it ended so */
 };
 
@@ -74,12 +79,13 @@ struct fetch_req {
     size_t n_headers;
     struct str body;                /* POST only */
     const char *pin_sha256;         /* "sha256//base64" of the public key, or NULL */
-    int64_t max_body;               /* bytes; required */
+    int64_t max_body;               /* bytes; required but for HEAD */
     int64_t timeout_ms;             /* whole attempt; required */
     int attempts;                   /* 0: as configured */
-    /* Called before the first body byte of each attempt: forget what came before. res holds
-     * status and headers. Return RC_OK to receive the body, anything else to stop (end STOPPED;
-     * a 304 or HEAD has no body and this is not called). May be NULL. */
+    /* Called before the first body byte of each attempt, or at its end when the body is empty:
+     * forget what came before. res holds status and headers. Return RC_OK to receive the body,
+     * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
+     * for redirects and responses that are tried again. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
     enum rc (*on_body)(void *ctx, const void *p, size_t n); /* NULL: discarded */
     void (*on_done)(void *ctx, const struct fetch_res *res); /* required; may start new requests */
@@ -96,11 +102,14 @@ void fetch_free(struct fetch **f); /* ends what is in flight without calling on_
 
 /* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
 MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);
-/* Drives transfers for at most wait_ms; returns how many requests have not ended yet. */
+/* Drives transfers until all have ended, wait_ms have passed (negative: no limit) or the wake
+ * descriptor is readable; returns how many requests have not ended yet. With nothing in flight it
+ * waits for the wake descriptor, so that it can be the one wait of a program; without one it
+ * returns at once. */
 size_t fetch_run(struct fetch *f, int wait_ms);
 /* An extra descriptor that ends fetch_run's wait when readable (signals, wake-ups); -1 for none. */
 void fetch_wake_fd(struct fetch *f, int fd);
-/* Convenience: starts req and drives until it ends. on_done of req is called as usual. */
+/* Convenience: starts req and drives until it ends, also when woken. on_done is called as usual. */
 MUST_CHECK enum rc fetch_one(struct fetch *f, const struct fetch_req *req, struct err *err);
 
 /* Pure parts, tested on their own. */
@@ -111,9 +120,10 @@ struct sockaddr;
 bool fetch_addr_public(const struct sockaddr *sa);
 /* Is host:port in the list? Entries are `host` (any port) or `host:port`. */
 bool fetch_host_allowed(const struct conf_list *allow, struct str host, int port);
-/* scheme://host[:port]/path without user-info, query and fragment: fit for people and logs. */
+/* scheme://host[:port]/path without user-info, query and fragment: fit for people and logs;
+ * "(not a URL)" for anything else. */
 void fetch_url_clean(const char *url, char *out, size_t n);
-/* Host part of a URL, "" when it has none. */
+/* Host part of a URL in lower case, "" when it has none or it does not fit. IPv6 in brackets. */
 void fetch_url_host(const char *url, char *out, size_t n);
 
 #endif

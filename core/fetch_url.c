@@ -1,0 +1,100 @@
+/* fetch_url: which URL may be fetched, and where a redirect leads. URLs are read by libcurl's own
+ * parser, the one that also connects: two parsers that disagree are how address checks are fooled.
+ *
+ * Invariants
+ *   1. https for any host, http for hosts in allow_hosts, nothing else; no user-info.
+ *   2. Messages show URLs through fetch_url_clean only.
+ *   3. This is the judgement of the text; addresses are judged when they are connected to.
+ */
+#include "core/fetch_internal.h"
+
+static void url_free(CURLU **u)
+{
+    curl_url_cleanup(*u);
+}
+
+static void part_free(char **part)
+{
+    curl_free(*part);
+}
+
+static enum rc refuse(struct err *err, enum rc rc, const char *url, const char *why)
+{
+    char clean[300];
+    fetch_url_clean(url, clean, sizeof clean);
+    return err_set(err, rc, "url", "%s: %s", why, clean);
+}
+
+/* The scheme of the text, before it is parsed: libcurl also knows file, ftp and many more. */
+static enum rc scheme_check(const char *url, bool *ret_https, struct err *err)
+{
+    if (!str_is_clean(str_of(url)) || strchr(url, ' '))
+        return refuse(err, RC_INVALID, url, "spaces and control characters must be encoded");
+    if (strlen(url) >= FETCH_URL_MAX)
+        return err_set(err, RC_INVALID, "url", "must be shorter than %d characters", FETCH_URL_MAX);
+    if (!strstr(url, "://"))
+        return refuse(err, RC_INVALID, url, "must begin with https://");
+    bool https = strncasecmp(url, "https://", 8) == 0;
+    if (!https && strncasecmp(url, "http://", 7) != 0)
+        return refuse(err, RC_BLOCKED, url, "only https, and http for hosts in allow_hosts");
+    *ret_https = https;
+    return RC_OK;
+}
+
+static enum rc host_port(CURLU *u, struct fetch_target *t)
+{
+    CLEANUP(part_free) char *host = NULL;
+    CLEANUP(part_free) char *port = NULL;
+    int64_t n;
+    if (curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+        curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
+        str_to_i64(str_of(port), &n) != RC_OK || n < 1 || strlen(host) >= FETCH_HOST_MAX)
+        return RC_INVALID;
+    t->port = (int)n;
+    size_t i = 0;
+    for (; host[i]; i++)
+        t->host[i] = host[i] >= 'A' && host[i] <= 'Z' ? (char)(host[i] + 32) : host[i];
+    t->host[i] = '\0';
+    return RC_OK;
+}
+
+enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct fetch_target *ret,
+                        struct err *err)
+{
+    struct fetch_target t;
+    enum rc rc = scheme_check(url, &t.https, err);
+    if (rc != RC_OK)
+        return rc;
+    if (fetch_url_has_user(url))
+        return refuse(err, RC_BLOCKED, url, "no user or password in URLs, use headers");
+    CLEANUP(url_free) CURLU *u = curl_url();
+    if (!u)
+        return err_set(err, RC_NOMEM, "url", "out of memory");
+    if (curl_url_set(u, CURLUPART_URL, url, CURLU_DISALLOW_USER) != CURLUE_OK ||
+        host_port(u, &t) != RC_OK)
+        return refuse(err, RC_INVALID, url, "is not a URL");
+    t.listed = fetch_host_allowed(allow, str_of(t.host), t.port);
+    if (!t.https && !t.listed)
+        return refuse(err, RC_BLOCKED, url, "http only for hosts in allow_hosts");
+    *ret = t;
+    return RC_OK;
+}
+
+enum rc fetch_url_resolve(const char *base, const char *location, char ret[FETCH_URL_MAX],
+                          struct err *err)
+{
+    CLEANUP(url_free) CURLU *u = curl_url();
+    CLEANUP(part_free) char *text = NULL;
+    if (!u)
+        return err_set(err, RC_NOMEM, "url", "out of memory");
+    if (curl_url_set(u, CURLUPART_URL, base, 0) != CURLUE_OK ||
+        curl_url_set(u, CURLUPART_URL, location, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME) !=
+            CURLUE_OK)
+        return refuse(err, RC_INVALID, location, "the redirect leads to no URL");
+    /* A fragment is for readers; it would only make equal targets look different. */
+    if (curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) != CURLUE_OK ||
+        curl_url_get(u, CURLUPART_URL, &text, 0) != CURLUE_OK || strlen(text) >= FETCH_URL_MAX)
+        return refuse(err, RC_INVALID, location, "the redirect leads to no URL");
+    memcpy(ret, text, strlen(text) + 1);
+    return RC_OK;
+}
