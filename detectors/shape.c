@@ -210,7 +210,7 @@ static const char *wrong_json(const struct shape_view *v)
     if (s.n == 0 || !strchr("{[\"-0123456789tfn", s.p[0]))
         return "no JSON: it does not start like it";
     if (!v->json_whole)
-        return "the JSON does not end: truncated";
+        return "the JSON is not whole: truncated, or something follows it";
     return is_error_document(v) ? "an error document with status 200" : NULL;
 }
 
