@@ -32,7 +32,7 @@ static void copy_cut(char *out, size_t room, const char *text)
     out[s.n] = 0;
 }
 
-enum rc err_set(struct err *err, enum rc rc, const char *field, const char *fmt, ...)
+enum rc(err_set)(struct err *err, enum rc rc, const char *field, const char *fmt, ...)
 {
     /* Longer than msg by one character, so that copy_cut sees where the cut falls. */
     char msg[sizeof err->msg + 4], name[sizeof err->field + 4];

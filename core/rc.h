@@ -45,6 +45,9 @@ struct err {
 /* Fills err (cutting what does not fit) and returns rc, so that it can be returned at once. */
 enum rc err_set(struct err *err, enum rc rc, const char *field, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+/* The macro lets compilers see that what is returned is rc itself, so that "untouched on failure"
+ * is not taken for "uninitialised". */
+#define err_set(err, rc, ...) ((void)(err_set)((err), (rc), __VA_ARGS__), (rc))
 
 const char *rc_name(enum rc rc);  /* "NOT_FOUND" */
 int rc_http(enum rc rc);          /* 404 */

@@ -38,7 +38,7 @@ MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct chec
 struct check_result {
     int64_t src_no;
     const char *source_id, *detector;
-    enum level level;       /* decides how precise the event id may be */
+    enum level level; /* decides how precise the event id may be */
     int64_t started_at, ended_at;
     enum outcome outcome;
     char detail[256];
@@ -47,7 +47,7 @@ struct check_result {
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
     bool unexpected;
-    bool has_sha;            /* the body was read and digested */
+    bool has_sha; /* the body was read and digested */
     struct sha256 sha;
     struct check_state state; /* to be stored */
     char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
@@ -59,8 +59,8 @@ MUST_CHECK enum rc check_commit(struct ledger *l, struct check_result *results, 
 
 /* Sources due at `now`, oldest first, at most `max`: calls fn with each number. */
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
-MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
-                             struct err *err);
+MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn,
+                             void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);
 

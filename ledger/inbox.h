@@ -28,9 +28,8 @@ struct run_tags {
     const char *tool_version, *tool_commit, *rules_version, *policy_version;
 };
 MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
-                               int64_t lease_ms, const struct run_tags *tags,
-                               struct candidate *ret, char ret_run[37], bool *ret_resumed,
-                               struct err *err);
+                               int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
+                               char ret_run[37], bool *ret_resumed, struct err *err);
 /* Expired leases, and those of an owner known to be dead, become ready again; their unfinished
  * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
 MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
@@ -45,7 +44,7 @@ struct inbox_finish {
     int64_t cand_no, src_no, lease_token;
     const char *run_id;
     enum inbox_end end;
-    const char *reason;      /* stable code */
+    const char *reason; /* stable code */
     struct str qa, prov;
     int64_t next_attempt_at; /* RETRY */
     int64_t max_attempts;    /* RETRY */

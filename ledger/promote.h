@@ -17,7 +17,7 @@
 struct head {
     int64_t version; /* 0: no head yet */
     struct sha256 sha;
-    int64_t size, promoted_at;
+    int64_t size, promoted_at, cand_no;
     const char *media_type, *run_id, *item_id;
     bool deleted;
 };
@@ -28,10 +28,10 @@ MUST_CHECK enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, s
 /* Rows of the public tables for one change; empty docs write no row. */
 struct public_rows {
     struct str entry, prov, delta, item;
-    bool asset;              /* bytes may be served */
-    double bbox[4];          /* of the item, when has_bbox */
+    bool asset;     /* bytes may be served */
+    double bbox[4]; /* of the item, when has_bbox */
     bool has_bbox;
-    int64_t shown_at;        /* finalized_at as the level shows it */
+    int64_t shown_at; /* finalized_at as the level shows it */
 };
 
 struct promotion {
@@ -39,7 +39,7 @@ struct promotion {
     const char *run_id;
     const struct source *source;
     const char *event_id, *detector;
-    int64_t version;          /* of the new head; the present one must be version - 1 */
+    int64_t version; /* of the new head; the present one must be version - 1 */
     struct sha256 sha, prev_sha;
     bool has_prev;
     int64_t size;
@@ -48,7 +48,8 @@ struct promotion {
     const char *delta_id, *item_id;
     struct str entry, delta, item, prov, qa; /* whole, private */
     struct public_rows pub;
-    const char *etag;         /* validators of the bytes, stored when the handler fetched them; NULL keeps */
+    const char
+        *etag; /* validators of the bytes, stored when the handler fetched them; NULL keeps */
     const char *last_modified, *final_url;
 };
 /* Promotes and finalizes. Own transaction. ret_seq: place in the public feed, 0 when unpublished.

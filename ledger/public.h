@@ -34,7 +34,7 @@ typedef enum rc public_change_fn(void *ctx, const struct public_change *c, struc
 MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
                                      struct public_change *ret, struct err *err);
 struct public_change_query {
-    int64_t after;             /* seq > after (ascending) or seq < after (descending; INT64_MAX: tip) */
+    int64_t after; /* seq > after (ascending) or seq < after (descending; INT64_MAX: tip) */
     bool descending;
     int64_t limit;
     const struct str *sources; /* filter, n = 0: all */

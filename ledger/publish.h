@@ -9,10 +9,11 @@
 struct public_source {
     int64_t src_no;
     const char *source_id, *title, *collection, *level;
-    struct str doc;           /* public_sources.doc */
+    struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at, checked_at, reached_at, failures, next_check_at; /* -1: absent or withheld */
+    int64_t updated_at, checked_at, reached_at, failures,
+        next_check_at; /* -1: absent or withheld */
     const char *window, *run_id, *identity, *delta_id, *qa_status, *qa_note; /* NULL: absent */
 };
 MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
@@ -21,9 +22,18 @@ MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *
 MUST_CHECK enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
 MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
                                       struct str dataset, struct err *err);
-/* One change again, at the place it had (rebuild, changed level). */
-MUST_CHECK enum rc publish_change(struct ledger *l, const struct change *c, const struct source *s,
-                                  const char *detector, const struct public_rows *rows,
-                                  struct err *err);
+/* The public rows of one change. Used by promote(), and to write them anew at the place they had
+ * (changed level, rebuild). Without an entry nothing is written. */
+struct publication {
+    int64_t seq;
+    const char *run_id, *event_id, *delta_id, *item_id, *detector, *change_type, *change_class;
+    const struct source *source;
+    const struct sha256 *sha;
+    int64_t size;
+    const char *media_type;
+    const struct public_rows *rows;
+};
+MUST_CHECK enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
+                                struct err *err);
 
 #endif

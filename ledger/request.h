@@ -12,8 +12,9 @@
 
 /* Scopes, one bit each: X(bit, name) */
 #define SCOPES(X)                                                                                  \
-    X(CHECK, "check") X(SOURCES, "sources") X(ROLLBACK, "rollback") X(APPROVE, "approve")          \
-    X(REPLAY, "replay") X(READ_RESTRICTED, "read:restricted")
+    X(CHECK, "check")                                                                              \
+    X(SOURCES, "sources") X(ROLLBACK, "rollback") X(APPROVE, "approve") X(REPLAY, "replay")        \
+        X(READ_RESTRICTED, "read:restricted")
 enum scope_bit {
 #define X(bit, name) SCOPE_BIT_##bit,
     SCOPES(X)
@@ -50,11 +51,11 @@ MUST_CHECK enum rc token_each(struct ledger *l, token_fn *fn, void *ctx, struct 
 /* A check request: exactly one of source/url/trigger/all. */
 struct check_request {
     int64_t no;
-    const char *id;       /* "chk_<uuid>" */
-    const char *state;    /* open, running, done, failed */
-    struct str body;      /* JSON as accepted */
-    struct str outcomes;  /* JSON object name → count */
-    const char *detail;   /* why it failed, or "" */
+    const char *id;      /* "chk_<uuid>" */
+    const char *state;   /* open, running, done, failed */
+    struct str body;     /* JSON as accepted */
+    struct str outcomes; /* JSON object name → count */
+    const char *detail;  /* why it failed, or "" */
     int64_t total, done, created_at, finished_at;
 };
 /* Stores a request, the audit row and the idempotency key in one durable transaction. key "" for

@@ -20,17 +20,23 @@ enum level { LEVEL_PUBLIC, LEVEL_GENERALIZED, LEVEL_RESTRICTED, LEVEL_SOVEREIGN,
 const char *level_name(enum level l);
 MUST_CHECK enum rc level_parse(const char *s, enum level *ret);
 
-enum trigger_type { TRIGGER_ANNUAL, TRIGGER_REDISTRICTING, TRIGGER_CENSUS, TRIGGER_INTERVAL, TRIGGER_MANUAL };
+enum trigger_type {
+    TRIGGER_ANNUAL,
+    TRIGGER_REDISTRICTING,
+    TRIGGER_CENSUS,
+    TRIGGER_INTERVAL,
+    TRIGGER_MANUAL
+};
 #define SOURCE_TRIGGERS_MAX 8
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
 
 struct trigger {
     enum trigger_type type;
-    int month, through;           /* annual: 1..12, through = month when absent */
-    int years[SOURCE_YEARS_MAX];  /* redistricting; census: years[0] */
+    int month, through;          /* annual: 1..12, through = month when absent */
+    int years[SOURCE_YEARS_MAX]; /* redistricting; census: years[0] */
     int n_years;
-    int64_t seconds;              /* interval */
+    int64_t seconds; /* interval */
 };
 
 struct source_header {
@@ -48,15 +54,15 @@ struct source {
     size_t n_headers;
     double region_bbox[4];
     bool has_region;
-    double grid_deg;              /* generalized: default 0.1 */
-    int64_t max_bytes;            /* limits.max_bytes, 0: the setting */
+    double grid_deg;                        /* generalized: default 0.1 */
+    int64_t max_bytes;                      /* limits.max_bytes, 0: the setting */
     double count_drift_pct, area_drift_pct; /* limits, < 0: none */
     int64_t min_features;
-    int64_t poll_interval_s;      /* 0: from triggers or the setting */
+    int64_t poll_interval_s; /* 0: from triggers or the setting */
     int64_t max_interval_s, sweep_days, gone_after;
-    int64_t freshness_days;       /* -1: the setting */
+    int64_t freshness_days;                     /* -1: the setting */
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
-    struct str spec;              /* canonical JSON of it all */
+    struct str spec;                            /* canonical JSON of it all */
 };
 
 /* Reads a declaration. Strings live in the arena. */

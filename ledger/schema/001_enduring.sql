@@ -105,8 +105,8 @@ CREATE TABLE inbox (
     request_no      INTEGER REFERENCES requests,
     done_at         INTEGER
 ) STRICT;
--- Dedupe is a hint only: a waiting candidate of the same source and version absorbs a new one.
-CREATE UNIQUE INDEX inbox_absorb ON inbox (src_no, version_hint) WHERE state = 'ready';
+-- Open candidates of a source, in order: the newest one absorbs a duplicate, the oldest runs first.
+CREATE INDEX inbox_open ON inbox (src_no, cand_no) WHERE state IN ('ready', 'leased');
 CREATE INDEX inbox_ready ON inbox (next_attempt_at, cand_no) WHERE state = 'ready';
 -- One running job per source (a hard rule, not a courtesy).
 CREATE UNIQUE INDEX inbox_one_running ON inbox (src_no) WHERE state = 'leased';
@@ -114,8 +114,6 @@ CREATE UNIQUE INDEX inbox_one_running ON inbox (src_no) WHERE state = 'leased';
 -- One execution of the handler over one candidate.
 CREATE TABLE runs (
     run_id         TEXT PRIMARY KEY, -- UUIDv7
-    src_no         INTEGER NOT NULL REFERENCES sources,
-    cand_no        INTEGER NOT NULL REFERENCES inbox,
     started_at     INTEGER NOT NULL,
     ended_at       INTEGER,
     tool_version   TEXT NOT NULL,
@@ -130,6 +128,7 @@ CREATE TABLE runs (
 CREATE TABLE ledger (
     run_id        TEXT PRIMARY KEY REFERENCES runs,
     src_no        INTEGER NOT NULL REFERENCES sources,
+    cand_no       INTEGER NOT NULL REFERENCES inbox,
     event_id      TEXT NOT NULL,
     status        TEXT NOT NULL REFERENCES statuses (status),
     -- sha256(source id, version, digest): the identity of an effect. At most one is finalized.
@@ -140,6 +139,7 @@ CREATE TABLE ledger (
     change_type   TEXT,
     change_class  TEXT,
     delta_id      TEXT,
+    fin_no        INTEGER UNIQUE,    -- order of finalization, over all sources
     public_seq    INTEGER UNIQUE,    -- its place in the public feed; kept when projections are rebuilt
     reason        TEXT,
     reverted_by   TEXT REFERENCES ledger (run_id),
@@ -147,6 +147,9 @@ CREATE TABLE ledger (
     moved_at      INTEGER NOT NULL,  -- last status move
     finalized_at  INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX ledger_candidate ON ledger (cand_no);
+CREATE INDEX ledger_event ON ledger (event_id);
+CREATE INDEX ledger_order ON ledger (fin_no) WHERE fin_no IS NOT NULL;
 CREATE UNIQUE INDEX ledger_effect ON ledger (idem_key) WHERE status = 'finalized';
 CREATE UNIQUE INDEX ledger_version ON ledger (src_no, version) WHERE status = 'finalized';
 
@@ -189,6 +192,7 @@ CREATE TABLE heads (
     size        INTEGER NOT NULL,
     media_type  TEXT NOT NULL,
     run_id      TEXT NOT NULL REFERENCES ledger,
+    cand_no     INTEGER NOT NULL, -- candidate that made it: an older one is late news
     promoted_at INTEGER NOT NULL,
     deleted     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -235,7 +239,7 @@ CREATE TABLE waivers (
 ) STRICT;
 
 -- Everything that came in or went out, in order, each row holding the hash of the one before (I6).
--- hash = sha256(prev || canonical JSON of [seq, at, kind, src_no, ref, body])
+-- hash = sha256(prev, then seq, at, kind, src_no, ref, body as lines); see replay.c.
 CREATE TABLE replay_log (
     seq    INTEGER PRIMARY KEY,
     at     INTEGER NOT NULL,

@@ -1,0 +1,351 @@
+/* inbox: claim under a lease, finish once. */
+#include "ledger/inbox.h"
+
+#include "core/clock.h"
+#include "ledger/runs.h"
+
+/* Claims that never came to an end before a candidate counts as poison: something in it kills us. */
+#define CRASHES_MAX 10
+
+/* Columns of INBOX_GET and INBOX_LIST. */
+static enum rc read_candidate(struct arena *a, const struct query *q, struct candidate *ret,
+                              struct err *err)
+{
+    struct candidate c = {.no = col_i64(q, 0),
+                          .src_no = col_i64(q, 1),
+                          .event_id = col_text(a, q, 2),
+                          .detector = col_text(a, q, 3),
+                          .outcome = col_text(a, q, 4),
+                          .version_hint = col_text(a, q, 5),
+                          .etag = col_text(a, q, 6),
+                          .unexpected = col_i64(q, 8) != 0,
+                          .detected_at = col_i64(q, 9),
+                          .received_at = col_i64(q, 10),
+                          .absorbed = col_i64(q, 11),
+                          .attempts = col_i64(q, 12),
+                          .lease_token = col_i64(q, 13),
+                          .state = col_text(a, q, 14),
+                          .reason = col_text(a, q, 15),
+                          .result = col_text(a, q, 16),
+                          .next_attempt_at = col_i64(q, 17)};
+    c.has_sha = col_sha(q, 7, &c.sha);
+    if (!c.event_id || !c.detector || !c.outcome || !c.version_hint || !c.etag || !c.state ||
+        !c.reason || !c.result)
+        return err_set(err, RC_NOMEM, "", "no memory for a candidate");
+    *ret = c;
+    return RC_OK;
+}
+
+static enum rc get_candidate(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,
+                             struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_GET, &q, err, "i", no));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_NOT_FOUND, "", "no such candidate");
+    TRY(rc);
+    return read_candidate(a, &q, ret, err);
+}
+
+/* ---- claim ------------------------------------------------------------------------------------- */
+
+/* The run that a crashed or held job left open goes on; otherwise a new one starts. */
+static enum rc open_run(struct ledger *l, const struct candidate *c, const struct run_tags *t,
+                        int64_t now, char ret_run[37], bool *ret_resumed, struct err *err)
+{
+    {
+        CLEANUP(query_close) struct query q = {0};
+        TRY(query_open(l, Q_INBOX_RUN_OPEN, &q, err, "i", c->no));
+        enum rc rc = query_next(l, &q, err);
+        if (rc == RC_OK) {
+            col_copy(&q, 0, ret_run, 37);
+            *ret_resumed = str_is(col_view(&q, 1), "held");
+            return RC_OK;
+        }
+        if (rc != RC_NOT_FOUND)
+            return rc;
+    }
+    uuid7(now, ret_run);
+    *ret_resumed = false;
+    TRY(query_run(l, Q_RUN_ADD, err, "titttt", ret_run, now, t->tool_version, t->tool_commit,
+                  t->rules_version, t->policy_version));
+    return query_run(l, Q_LEDGER_ADD, err, "tiiti", ret_run, c->src_no, c->no, c->event_id, now);
+}
+
+/* Late news: its bytes are older than what is head now, so they must not be used; the handler asks
+ * the upstream instead (I10). */
+static enum rc distrust_late(struct ledger *l, struct candidate *c, struct err *err)
+{
+    int64_t head_cand = 0;
+    enum rc rc = query_i64(l, Q_HEAD_CANDIDATE, &head_cand, err, "i", c->src_no);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    if (head_cand > c->no)
+        c->has_sha = false;
+    return RC_OK;
+}
+
+static enum rc claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
+                     int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
+                     char ret_run[37], bool *ret_resumed, struct err *err)
+{
+    int64_t no;
+    TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
+    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
+    TRY(get_candidate(l, a, no, ret, err));
+    TRY(distrust_late(l, ret, err));
+    return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
+}
+
+enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
+                    int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
+                    char ret_run[37], bool *ret_resumed, struct err *err)
+{
+    struct candidate c;
+    char run[37];
+    bool resumed;
+    /* A look without the lock first: idle workers must not queue for it. */
+    int64_t no;
+    TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
+    TRY(ledger_begin(l, err));
+    enum rc rc = claim(l, a, owner, now, lease_ms, tags, &c, run, &resumed, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    TRY(ledger_commit(l, err));
+    *ret = c;
+    memcpy(ret_run, run, sizeof run);
+    *ret_resumed = resumed;
+    return RC_OK;
+}
+
+/* ---- reclaim ----------------------------------------------------------------------------------- */
+
+static enum rc free_one(struct ledger *l, int64_t no, int64_t attempts, int64_t now,
+                        struct err *err)
+{
+    if (attempts < CRASHES_MAX)
+        return query_run(l, Q_INBOX_FREE, err, "ii", no, now);
+    TRY(run_fail_open(l, no, "POISON", now, err));
+    return query_run(l, Q_INBOX_END, err, "itttm", no, "dead", "failed", "POISON", now);
+}
+
+#define RECLAIM_MAX 64 /* per call; the rest is met by the next one */
+
+static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64_t nos[RECLAIM_MAX],
+                         int64_t attempts[RECLAIM_MAX], size_t *ret_n, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    size_t n = 0;
+    enum rc rc = RC_OK;
+    TRY(query_open(l, Q_INBOX_LEASED_BY, &q, err, "it", now, owner));
+    while (n < RECLAIM_MAX && (rc = query_next(l, &q, err)) == RC_OK) {
+        nos[n] = col_i64(&q, 0);
+        attempts[n++] = col_i64(&q, 1);
+    }
+    *ret_n = n;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
+                      struct err *err)
+{
+    int64_t nos[RECLAIM_MAX], attempts[RECLAIM_MAX];
+    size_t n;
+    TRY(leased_by(l, owner, now, nos, attempts, &n, err));
+    *ret_n = 0;
+    if (!n)
+        return RC_OK;
+    TRY(ledger_begin(l, err));
+    enum rc rc = leased_by(l, owner, now, nos, attempts, &n, err); /* again, now under the lock */
+    for (size_t i = 0; rc == RC_OK && i < n; i++)
+        rc = free_one(l, nos[i], attempts[i], now, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    TRY(ledger_commit(l, err));
+    *ret_n = (int64_t)n;
+    return RC_OK;
+}
+
+/* ---- finish ------------------------------------------------------------------------------------ */
+
+enum rc inbox_lease_check(struct ledger *l, int64_t cand_no, int64_t token, struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_INBOX_LEASE_CHECK, &one, err, "ii", cand_no, token);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_CONFLICT, "", "the lease was lost to another worker");
+    return rc;
+}
+
+static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
+                      struct err *err)
+{
+    struct arena a;
+    struct candidate c;
+    char body[256];
+    bool retry = f->end == INBOX_RETRY;
+    TRY(inbox_lease_check(l, f->cand_no, f->lease_token, err));
+    arena_init(&a, 1 << 16);
+    enum rc rc = get_candidate(l, &a, f->cand_no, &c, err);
+    int n = snprintf(body, sizeof body, "{\"reason\":\"%s\",\"run\":\"%s\"}", f->reason, f->run_id);
+    if (rc == RC_OK)
+        rc = replay_append(l, now,
+                           retry                  ? "run.retry"
+                           : f->end == INBOX_NOOP ? "run.noop"
+                                                  : "run.failed",
+                           f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
+    bool dead = retry && rc == RC_OK && c.attempts >= f->max_attempts;
+    arena_release(&a);
+    TRY(rc);
+    TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
+    *ret_dead = dead;
+    if (retry && !dead)
+        return query_run(l, Q_INBOX_RETRY, err, "iti", f->cand_no, f->reason, f->next_attempt_at);
+    return query_run(l, Q_INBOX_END, err, "itttm", f->cand_no, dead ? "dead" : "done",
+                     f->end == INBOX_NOOP ? "noop" : "failed", f->reason, now);
+}
+
+enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
+                     struct err *err)
+{
+    bool dead = false;
+    TRY(ledger_begin(l, err));
+    enum rc rc = finish(l, f, now, &dead, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    TRY(ledger_commit(l, err));
+    *ret_dead = dead;
+    return RC_OK;
+}
+
+/* ---- decisions --------------------------------------------------------------------------------- */
+
+static enum rc find_held(struct ledger *l, const char *event_id, int64_t *ret_cand,
+                         int64_t *ret_src, char ret_run[37], struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_HELD, &q, err, "t", event_id));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND) {
+        int64_t any;
+        rc = query_i64(l, Q_INBOX_BY_EVENT, &any, err, "t", event_id);
+        if (rc == RC_NOT_FOUND)
+            return err_set(err, RC_NOT_FOUND, "event", "no such event");
+        TRY(rc);
+        return err_set(err, RC_CONFLICT, "event",
+                       "this event is not held: nothing is to be decided");
+    }
+    TRY(rc);
+    *ret_cand = col_i64(&q, 0);
+    *ret_src = col_i64(&q, 1);
+    col_copy(&q, 2, ret_run, 37);
+    return RC_OK;
+}
+
+static enum rc refuse_superseded(struct ledger *l, int64_t cand, int64_t src, struct err *err)
+{
+    int64_t head = 0;
+    enum rc rc = query_i64(l, Q_HEAD_CANDIDATE, &head, err, "i", src);
+    if (rc == RC_OK && head > cand)
+        return err_set(err, RC_CONFLICT, "event",
+                       "a newer version was promoted since: reject this one");
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+static enum rc decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
+                      const char *note, int64_t now, struct err *err)
+{
+    int64_t cand, src;
+    char run[37];
+    const char *word = approve ? "approve" : "reject";
+    TRY(find_held(l, event_id, &cand, &src, run, err));
+    if (approve)
+        TRY(refuse_superseded(l, cand, src, err));
+    TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", event_id, run, word, reviewer, note, now));
+    TRY(replay_append(l, now, word, src, event_id, STR("{}"), err));
+    if (approve)
+        return query_run(l, Q_INBOX_FREE, err, "ii", cand, now);
+    TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));
+    return query_run(l, Q_INBOX_END, err, "itttm", cand, "done", "rejected", "REJECTED", now);
+}
+
+enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
+                     const char *note, int64_t now, struct err *err)
+{
+    if (!str_trim(str_of(reviewer)).n)
+        return err_set(err, RC_INVALID, "reviewer", "is required: a decision has a name");
+    TRY(ledger_begin(l, err));
+    enum rc rc = decide(l, event_id, approve, reviewer, note, now, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------- */
+
+enum rc inbox_stats(struct ledger *l, struct inbox_stats *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    struct inbox_stats s = {.oldest_ready_at = -1};
+    enum rc rc;
+    TRY(query_open(l, Q_INBOX_COUNTS, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct str state = col_view(&q, 0);
+        int64_t n = col_i64(&q, 1);
+        if (str_is(state, "ready")) {
+            s.ready = n;
+            s.oldest_ready_at = col_time(&q, 2);
+        } else if (str_is(state, "leased"))
+            s.leased = n;
+        else if (str_is(state, "held"))
+            s.held = n;
+        else if (str_is(state, "dead"))
+            s.dead = n;
+        else
+            s.done = n;
+    }
+    if (rc != RC_NOT_FOUND)
+        return rc;
+    *ret = s;
+    return RC_OK;
+}
+
+enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
+{
+    int64_t at = -1;
+    enum rc rc = query_i64(l, Q_INBOX_NEXT_AT, &at, err, "");
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = at;
+    return RC_OK;
+}
+
+enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn, void *ctx,
+                   struct err *err)
+{
+    struct arena a;
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_INBOX_LIST, &q, err, "ti", state, max));
+    arena_init(&a, 1 << 16);
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct candidate c;
+        arena_reset(&a);
+        rc = read_candidate(&a, &q, &c, err);
+        if (rc == RC_OK)
+            rc = fn(ctx, &c, err);
+        if (rc != RC_OK)
+            break;
+    }
+    arena_release(&a);
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}

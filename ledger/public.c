@@ -1,0 +1,246 @@
+/* public: everything the api reads. */
+#include "ledger/public.h"
+
+#include "core/json.h"
+#include "ledger/query.h"
+
+#define ROW_ARENA (1u << 16)
+#define SOURCE_FILTER_MAX 65536 /* bytes of a source list as JSON */
+
+/* A row that must be there for the request to make sense. */
+static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    return rc == RC_NOT_FOUND ? err_set(err, RC_NOT_FOUND, "", "Nothing is known under this name.")
+                              : rc;
+}
+
+enum rc public_meta_get(struct ledger *l, struct arena *a, struct public_meta *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_META, &q, err, ""));
+    TRY(one_row(l, &q, err));
+    *ret = (struct public_meta){.generation = col_i64(&q, 0),
+                                .changed_at = col_i64(&q, 1),
+                                .last_seq = col_i64(&q, 2),
+                                .first_seq = col_i64(&q, 3),
+                                .policy_version = col_text(a, &q, 4)};
+    return ret->policy_version ? RC_OK : err_set(err, RC_NOMEM, "", "no memory");
+}
+
+static enum rc get_doc(struct ledger *l, struct arena *a, enum stmt_id id, struct str key,
+                       struct public_doc *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, id, &q, err, "s", key));
+    TRY(one_row(l, &q, err));
+    struct public_doc d = {.doc = col_str(a, &q, 0), .gen = col_i64(&q, 1), .at = col_i64(&q, 2)};
+    if (!d.doc.p)
+        return err_set(err, RC_NOMEM, "", "no memory for a document");
+    *ret = d;
+    return RC_OK;
+}
+
+enum rc public_source_get(struct ledger *l, struct arena *a, struct str id, struct public_doc *ret,
+                          struct err *err)
+{
+    return get_doc(l, a, Q_R_SOURCE, id, ret, err);
+}
+
+enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
+                        struct public_doc *ret, struct err *err)
+{
+    return get_doc(l, a, Q_R_PROV, run_id, ret, err);
+}
+
+enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
+                         struct public_doc *ret, struct err *err)
+{
+    return get_doc(l, a, Q_R_DELTA, delta_id, ret, err);
+}
+
+/* ---- feed -------------------------------------------------------------------------------------- */
+
+enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
+                          struct public_change *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_CHANGE, &q, err, "s", event_id));
+    TRY(one_row(l, &q, err));
+    struct public_change c = {.seq = col_i64(&q, 0),
+                              .finalized_at = col_i64(&q, 1),
+                              .gen = col_i64(&q, 2),
+                              .doc = col_str(a, &q, 3)};
+    if (!c.doc.p)
+        return err_set(err, RC_NOMEM, "", "no memory for a document");
+    *ret = c;
+    return RC_OK;
+}
+
+/* Hands out rows as views: the page is rendered without a copy in between. */
+static enum rc hand_out(struct ledger *l, struct query *q, public_change_fn *fn, void *ctx,
+                        int64_t *last, struct err *err)
+{
+    enum rc rc;
+    while ((rc = query_next(l, q, err)) == RC_OK) {
+        struct public_change c = {.seq = col_i64(q, 0),
+                                  .finalized_at = col_i64(q, 1),
+                                  .gen = col_i64(q, 2),
+                                  .doc = col_view(q, 3)};
+        TRY(fn(ctx, &c, err));
+        *last = c.seq;
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+/* The sequence is dense, so what is left of an unfiltered feed is a subtraction. */
+static enum rc pending_all(struct ledger *l, int64_t last, bool down, int64_t *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_META, &q, err, ""));
+    TRY(one_row(l, &q, err));
+    int64_t tip = col_i64(&q, 2), first = col_i64(&q, 3);
+    int64_t left = down ? (last > tip ? tip + 1 : last) - first : tip - last;
+    *ret = left > 0 ? left : 0;
+    return RC_OK;
+}
+
+static enum rc filter_json(const struct public_change_query *q, struct buf *out, struct err *err)
+{
+    buf_byte(out, '[');
+    for (size_t i = 0; i < q->n_sources; i++) {
+        /* An id that is no slug names no source; it must not reach JSON text either. */
+        if (str_is_slug(q->sources[i], 64))
+            buf_printf(out, "%s\"%.*s\"", out->len > 1 ? "," : "", STR_FMT(q->sources[i]));
+    }
+    buf_byte(out, ']');
+    enum rc rc = buf_rc(out);
+    return rc == RC_OK ? rc : err_set(err, rc, "source", "the list is too long");
+}
+
+static enum rc changes_of(struct ledger *l, const struct public_change_query *q, struct str list,
+                          public_change_fn *fn, void *ctx, int64_t *ret_pending, struct err *err)
+{
+    int64_t last = q->after;
+    {
+        CLEANUP(query_close) struct query rows = {0};
+        TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN_OF : Q_R_CHANGES_UP_OF, &rows, err,
+                       "iis", q->after, q->limit, list));
+        TRY(hand_out(l, &rows, fn, ctx, &last, err));
+    }
+    return query_i64(l, q->descending ? Q_R_PENDING_DOWN_OF : Q_R_PENDING_UP_OF, ret_pending, err,
+                     "is", last, list);
+}
+
+enum rc public_changes(struct ledger *l, const struct public_change_query *q, public_change_fn *fn,
+                       void *ctx, int64_t *ret_pending, struct err *err)
+{
+    int64_t last = q->after;
+    if (q->n_sources) {
+        struct buf list;
+        buf_init(&list, SOURCE_FILTER_MAX);
+        enum rc rc = filter_json(q, &list, err);
+        if (rc == RC_OK)
+            rc = changes_of(l, q, buf_view(&list), fn, ctx, ret_pending, err);
+        buf_release(&list);
+        return rc;
+    }
+    {
+        CLEANUP(query_close) struct query rows = {0};
+        TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN : Q_R_CHANGES_UP, &rows, err, "ii",
+                       q->after, q->limit));
+        TRY(hand_out(l, &rows, fn, ctx, &last, err));
+    }
+    return pending_all(l, last, q->descending, ret_pending, err);
+}
+
+/* ---- freshness and sources --------------------------------------------------------------------- */
+
+static void read_fresh(struct arena *a, const struct query *q, struct public_fresh *ret)
+{
+    *ret = (struct public_fresh){.source_id = col_text(a, q, 0),
+                                 .title = col_text(a, q, 1),
+                                 .collection = col_text(a, q, 2),
+                                 .level = col_text(a, q, 3),
+                                 .window = col_text(a, q, 4),
+                                 .run_id = col_text(a, q, 5),
+                                 .identity = col_text(a, q, 6),
+                                 .delta_id = col_text(a, q, 7),
+                                 .qa_status = col_text(a, q, 8),
+                                 .qa_note = col_text(a, q, 9),
+                                 .held = col_i64(q, 10) != 0,
+                                 .retired = col_i64(q, 11) != 0,
+                                 .freshness_days = col_i64(q, 12),
+                                 .updated_at = col_time(q, 13),
+                                 .checked_at = col_time(q, 14),
+                                 .reached_at = col_time(q, 15),
+                                 .failures = col_i64(q, 16),
+                                 .next_check_at = col_time(q, 17),
+                                 .gen = col_i64(q, 18)};
+}
+
+enum rc public_fresh_get(struct ledger *l, struct arena *a, struct str source_id,
+                         struct public_fresh *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_FRESH, &q, err, "s", source_id));
+    TRY(one_row(l, &q, err));
+    read_fresh(a, &q, ret);
+    return RC_OK;
+}
+
+enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit, public_fresh_fn *fn,
+                          void *ctx, struct err *err)
+{
+    struct arena a;
+    struct public_fresh f;
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_FRESHES, &q, err, "si", after, limit));
+    arena_init(&a, ROW_ARENA);
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        arena_reset(&a);
+        read_fresh(&a, &q, &f);
+        rc = fn(ctx, &f, err);
+        if (rc != RC_OK)
+            break;
+    }
+    arena_release(&a);
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_source_each(struct ledger *l, struct str after, int64_t limit, public_source_fn *fn,
+                           void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_SOURCES, &q, err, "si", after, limit));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct public_doc d = {.doc = col_view(&q, 0), .gen = col_i64(&q, 1), .at = col_i64(&q, 2)};
+        TRY(fn(ctx, col_view(&q, 3), &d, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_asset_get(struct ledger *l, struct arena *a, const struct sha256 *sha,
+                         struct public_asset *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_ASSET, &q, err, "h", sha));
+    TRY(one_row(l, &q, err));
+    *ret = (struct public_asset){.size = col_i64(&q, 0),
+                                 .at = col_i64(&q, 1),
+                                 .media_type = col_text(a, &q, 2),
+                                 .run_id = col_text(a, &q, 3)};
+    return RC_OK;
+}
+
+enum rc public_heartbeat_get(struct ledger *l, const char *role, int64_t *ret, struct err *err)
+{
+    int64_t at = -1;
+    enum rc rc = query_i64(l, Q_R_HEARTBEAT, &at, err, "t", role);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = at;
+    return RC_OK;
+}

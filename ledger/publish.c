@@ -1,0 +1,94 @@
+/* publish: stores public rows that somebody else has redacted. Every function runs inside the
+ * caller's transaction and stamps its rows with the transaction's generation. */
+#include "ledger/publish.h"
+
+#include "ledger/query.h"
+
+enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
+                       struct err *err)
+{
+    int64_t gen;
+    TRY(ledger_generation(l, now, &gen, err));
+    TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
+                  gen, now));
+    return query_run(l, Q_PUB_FRESH, err,
+                     "tittt"
+                     "iii"
+                     "mmm"
+                     "im"
+                     "ttttt"
+                     "ti",
+                     p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
+                     (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
+                     p->reached_at, p->failures, p->next_check_at, p->window, p->run_id,
+                     p->identity, p->delta_id, p->qa_status, p->qa_note, gen);
+}
+
+enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
+{
+    static const enum stmt_id wipes[] = {Q_WIPE_CHANGES, Q_WIPE_SOURCES, Q_WIPE_FRESH,
+                                         Q_WIPE_BOXES,   Q_WIPE_ITEMS,   Q_WIPE_PROV,
+                                         Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
+    int64_t gen;
+    TRY(ledger_generation(l, now, &gen, err));
+    for (size_t i = 0; i < ARRAY_LEN(wipes); i++)
+        TRY(query_run(l, wipes[i], err, "i", src_no));
+    TRY(query_run(l, Q_WIPE_COLLECTIONS, err, ""));
+    return query_run(l, Q_WIPE_DATASETS, err, "");
+}
+
+enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
+                           struct str dataset, struct err *err)
+{
+    int64_t gen;
+    TRY(query_i64(l, Q_META_GENERATION, &gen, err, ""));
+    TRY(query_run(l, Q_PUB_COLLECTION, err, "tsi", collection, doc, gen));
+    return dataset.n ? query_run(l, Q_PUB_DATASET, err, "tsi", collection, dataset, gen) : RC_OK;
+}
+
+static enum rc put_item(struct ledger *l, const struct publication *p, int64_t gen, struct err *err)
+{
+    int64_t no;
+    const struct public_rows *r = p->rows;
+    {
+        CLEANUP(query_close) struct query q = {0};
+        TRY(query_open(l, Q_PUB_ITEM, &q, err, "titisi", p->item_id, p->source->no,
+                       p->source->collection, r->shown_at, r->item, gen));
+        TRY(query_next(l, &q, err));
+        no = col_i64(&q, 0);
+        enum rc rc =
+            query_next(l, &q, err); /* a RETURNING statement ends when stepped to its end */
+        if (rc != RC_NOT_FOUND)
+            return rc;
+    }
+    if (!r->has_bbox)
+        return RC_OK;
+    return query_run(l, Q_PUB_ITEM_BOX, err, "idddd", no, r->bbox[0], r->bbox[2], r->bbox[1],
+                     r->bbox[3]);
+}
+
+enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now, struct err *err)
+{
+    const struct public_rows *r = p->rows;
+    const struct source *s = p->source;
+    int64_t gen;
+    if (!r->entry.n)
+        return RC_OK;
+    TRY(ledger_generation(l, now, &gen, err));
+    TRY(query_run(l, Q_PUB_CHANGE, err,
+                  "itittttti"
+                  "si",
+                  p->seq, p->event_id, s->no, s->id, s->collection, p->change_type, p->change_class,
+                  p->detector, r->shown_at, r->entry, gen));
+    if (r->prov.n)
+        TRY(query_run(l, Q_PUB_PROV, err, "tisii", p->run_id, s->no, r->prov, r->shown_at, gen));
+    if (r->delta.n)
+        TRY(query_run(l, Q_PUB_DELTA, err, "tisii", p->delta_id, s->no, r->delta, r->shown_at,
+                      gen));
+    if (r->item.n)
+        TRY(put_item(l, p, gen, err));
+    if (r->asset)
+        TRY(query_run(l, Q_PUB_ASSET, err, "hititi", p->sha, s->no, p->run_id, p->size,
+                      p->media_type, r->shown_at));
+    return RC_OK;
+}

@@ -1,0 +1,75 @@
+/* query: how this room runs the statements of statements.def. Private to ledger/.
+ *
+ *   CLEANUP(query_close) struct query q = {0};
+ *   TRY(query_open(l, Q_SOURCE_BY_ID, &q, err, "t", id));
+ *   while ((rc = query_next(l, &q, err)) == RC_OK) ... col_i64(&q, 0) ...
+ *   // RC_NOT_FOUND is the end of the rows
+ *
+ * Parameter letters: i int64_t · t const char* (NULL is NULL) · s struct str · h struct sha256*
+ * (NULL is NULL) · m int64_t time, -1 is NULL · d double
+ *
+ * Invariants
+ *   1. Statements are prepared once per connection and reset when the query is closed, so no read
+ *      transaction outlives its query.
+ *   2. A statement above the handle's role is refused before SQLite sees it.
+ */
+#ifndef FRESHET_LEDGER_QUERY_H
+#define FRESHET_LEDGER_QUERY_H
+
+#include <sqlite3.h>
+#include "ledger/ledger.h"
+
+enum stmt_id {
+#define X(name, role, sql) Q_##name,
+#include "ledger/statements.def"
+#undef X
+    Q_COUNT
+};
+
+struct ledger {
+    sqlite3 *db;
+    enum ledger_role role;
+    sha256_fn *hash;
+    int lock_fd; /* ledger.lock, -1 for readers */
+    bool in_tx;
+    int wal_pages;     /* after the last commit */
+    bool public_dirty; /* a public row was touched: commit bumps the generation */
+    int64_t now;       /* time of the transaction's public writes */
+    sqlite3_stmt *stmts[Q_COUNT];
+};
+
+struct query {
+    sqlite3_stmt *s;
+    bool own; /* a second copy, because the cached one was busy */
+};
+
+MUST_CHECK enum rc query_open(struct ledger *l, enum stmt_id id, struct query *ret, struct err *err,
+                              const char *types, ...);
+/* RC_OK: a row. RC_NOT_FOUND: no more (err is not set). */
+MUST_CHECK enum rc query_next(struct ledger *l, struct query *q, struct err *err);
+void query_close(struct query *q);
+/* Runs a statement without rows. */
+MUST_CHECK enum rc query_run(struct ledger *l, enum stmt_id id, struct err *err, const char *types,
+                             ...);
+/* First column of the first row as a number; RC_NOT_FOUND without a row. */
+MUST_CHECK enum rc query_i64(struct ledger *l, enum stmt_id id, int64_t *ret, struct err *err,
+                             const char *types, ...);
+/* SQLite's own words as an error. */
+enum rc query_error(struct ledger *l, struct err *err, const char *doing);
+/* A write outside a transaction is a mistake of ours. */
+MUST_CHECK enum rc ledger_need_tx(const struct ledger *l, struct err *err);
+/* The generation that rows of this transaction carry. */
+MUST_CHECK enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct err *err);
+
+int64_t col_i64(const struct query *q, int i);  /* NULL → 0 */
+int64_t col_time(const struct query *q, int i); /* NULL → -1 */
+double col_num(const struct query *q, int i);
+bool col_null(const struct query *q, int i);
+struct str col_view(const struct query *q, int i); /* valid until the next step */
+const char *col_text(struct arena *a, const struct query *q,
+                     int i); /* NULL → ""; NULL on no memory */
+struct str col_str(struct arena *a, const struct query *q, int i);
+void col_copy(const struct query *q, int i, char *out, size_t n); /* cut to fit */
+bool col_sha(const struct query *q, int i, struct sha256 *ret);   /* false when NULL */
+
+#endif

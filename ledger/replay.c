@@ -1,0 +1,70 @@
+/* replay: the append-only, hash-chained log of all that came in or went out (I6).
+ * The digest of a row covers everything in it and, through prev, everything before it. */
+#include "ledger/replay.h"
+
+#include "core/json.h"
+#include "ledger/query.h"
+
+enum rc replay_hash(struct ledger *l, const struct replay_row *r, struct sha256 *ret,
+                    struct err *err)
+{
+    struct buf b;
+    buf_init(&b, JSON_MAX);
+    buf_add(&b, r->prev.b, sizeof r->prev.b);
+    buf_printf(&b, "%lld\n%lld\n%.*s\n%lld\n", (long long)r->seq, (long long)r->at,
+               STR_FMT(r->kind), (long long)r->src_no);
+    buf_str(&b, r->ref);
+    buf_byte(&b, '\n');
+    buf_str(&b, r->body);
+    enum rc rc = buf_rc(&b);
+    if (rc == RC_OK)
+        l->hash(b.data, b.len, ret);
+    else
+        err_set(err, rc, "", "a replay row is too large");
+    buf_release(&b);
+    return rc;
+}
+
+static enum rc read_tip(struct ledger *l, int64_t *ret_seq, struct sha256 *ret_hash,
+                        struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_REPLAY_TIP, &q, err, ""));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_OK) {
+        *ret_seq = col_i64(&q, 0);
+        col_sha(&q, 1, ret_hash);
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t src_no,
+                      const char *ref, struct str body, struct err *err)
+{
+    struct replay_row r = {
+        .at = now, .kind = str_of(kind), .src_no = src_no, .ref = str_of(ref), .body = body};
+    TRY(read_tip(l, &r.seq, &r.prev, err));
+    r.seq++;
+    TRY(replay_hash(l, &r, &r.hash, err));
+    return query_run(l, Q_REPLAY_ADD, err, "iitmsshh", r.seq, now, kind, src_no ? src_no : -1,
+                     r.ref, r.body, &r.prev, &r.hash);
+}
+
+enum rc replay_each(struct ledger *l, replay_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_REPLAY_ALL, &q, err, ""));
+    enum rc rc;
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct replay_row r = {.seq = col_i64(&q, 0),
+                               .at = col_i64(&q, 1),
+                               .kind = col_view(&q, 2),
+                               .src_no = col_i64(&q, 3),
+                               .ref = col_view(&q, 4),
+                               .body = col_view(&q, 5)};
+        col_sha(&q, 6, &r.prev);
+        col_sha(&q, 7, &r.hash);
+        TRY(fn(ctx, &r, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}

@@ -1,0 +1,153 @@
+/* source: storing and finding declarations. */
+#include "ledger/source.h"
+
+#include "ledger/query.h"
+
+#define PAGE 256 /* sources read at once by source_each: bounds memory, not the fleet */
+#define PAGE_ARENA (64u << 20)
+
+const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX])
+{
+    if (s->level >= LEVEL_RESTRICTED)
+        snprintf(out, SOURCE_LOG_NAME_MAX, "#%lld", (long long)s->no);
+    else
+        snprintf(out, SOURCE_LOG_NAME_MAX, "%s", s->id);
+    return out;
+}
+
+enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err)
+{
+    int64_t no;
+    TRY(ledger_need_tx(l, err));
+    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "si", s->spec, now);
+    if (rc == RC_CONFLICT)
+        return err_set(err, RC_CONFLICT, "id",
+                       "\"%s\" is taken: change it with `freshet source set`, or choose another id",
+                       s->id);
+    TRY(rc);
+    TRY(query_i64(l, Q_SOURCE_LAST, &no, err, ""));
+    TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, now));
+    TRY(replay_append(l, now, "source.add", no, s->id, s->spec, err));
+    s->no = no;
+    s->created_at = s->updated_at = now;
+    return RC_OK;
+}
+
+enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err)
+{
+    struct arena a;
+    struct source old;
+    arena_init(&a, PAGE_ARENA);
+    enum rc rc = source_by_no(l, &a, s->no, &old, err);
+    if (rc == RC_OK)
+        rc = query_run(l, Q_SOURCE_PUT, err, "isi", s->no, s->spec, now);
+    /* Validators belong to the URL that gave them; a moved source is looked at afresh. */
+    if (rc == RC_OK && strcmp(old.url, s->url) != 0)
+        rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);
+    if (rc == RC_OK)
+        rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, now);
+    if (rc == RC_OK)
+        rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
+    arena_release(&a);
+    return rc;
+}
+
+enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
+{
+    TRY(query_run(l, Q_SOURCE_RETIRE, err, "ii", src_no, now));
+    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", src_no, (int64_t)-1));
+    return replay_append(l, now, "source.retire", src_no, "", STR("{}"), err);
+}
+
+/* A row of SOURCE_* is parsed again: the spec is the truth. */
+static enum rc read_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
+{
+    yyjson_val *decl;
+    struct source s;
+    struct str spec = col_str(a, q, 1);
+    if (!spec.p)
+        return err_set(err, RC_NOMEM, "", "no memory for a source");
+    TRY(json_parse(a, spec, 0, "source", &decl, err));
+    TRY(source_parse(a, decl, &s, err));
+    s.no = col_i64(q, 0);
+    s.created_at = col_i64(q, 2);
+    s.updated_at = col_i64(q, 3);
+    s.retired_at = col_time(q, 4);
+    *ret = s;
+    return RC_OK;
+}
+
+static enum rc read_one(struct ledger *l, struct arena *a, struct query *q, struct source *ret,
+                        struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_NOT_FOUND, "source", "no such source");
+    TRY(rc);
+    return read_row(a, q, ret, err);
+}
+
+enum rc source_by_id(struct ledger *l, struct arena *a, const char *id, struct source *ret,
+                     struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_SOURCE_BY_ID, &q, err, "t", id));
+    return read_one(l, a, &q, ret, err);
+}
+
+enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,
+                     struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_SOURCE_BY_NO, &q, err, "i", no));
+    return read_one(l, a, &q, ret, err);
+}
+
+enum rc source_by_url(struct ledger *l, struct arena *a, const char *url, struct source *ret,
+                      struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_SOURCE_BY_URL, &q, err, "t", url));
+    return read_one(l, a, &q, ret, err);
+}
+
+/* Reads one page into the arena; the query is closed before any source is handed out. */
+static enum rc read_page(struct ledger *l, struct arena *a, int64_t after, struct source *page,
+                         size_t *ret_n, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    size_t n = 0;
+    enum rc rc;
+    TRY(query_open(l, Q_SOURCE_PAGE, &q, err, "ii", after, (int64_t)PAGE));
+    while ((rc = query_next(l, &q, err)) == RC_OK)
+        TRY(read_row(a, &q, &page[n++], err));
+    *ret_n = n;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+static enum rc each_page(struct ledger *l, struct arena *a, int64_t after, source_fn *fn, void *ctx,
+                         struct err *err)
+{
+    for (;;) {
+        size_t n = 0;
+        arena_reset(a);
+        struct source *page = arena_alloc(a, PAGE * sizeof *page);
+        if (!page)
+            return err_set(err, RC_NOMEM, "", "no memory for a page of sources");
+        TRY(read_page(l, a, after, page, &n, err));
+        for (size_t i = 0; i < n; i++)
+            TRY(fn(ctx, &page[i], err));
+        if (n < PAGE)
+            return RC_OK;
+        after = page[n - 1].no;
+    }
+}
+
+enum rc source_each(struct ledger *l, int64_t after_no, source_fn *fn, void *ctx, struct err *err)
+{
+    struct arena a;
+    arena_init(&a, PAGE_ARENA);
+    enum rc rc = each_page(l, &a, after_no, fn, ctx, err);
+    arena_release(&a);
+    return rc;
+}

@@ -1,0 +1,318 @@
+/* source_parse: from a JSON declaration to a checked struct source and its canonical spec.
+ * Plain fields come from source_fields.def; the functions here read the structured ones.
+ */
+#include "ledger/source.h"
+
+static const char *const level_names[LEVEL_COUNT] = {"public", "generalized", "restricted",
+                                                     "sovereign"};
+static const char *const detector_names[] = {"etag"};
+static const char *const trigger_names[] = {"annual", "redistricting", "census", "interval",
+                                            "manual"};
+/* Headers whose literal value would be a secret in the ledger (I12). */
+static const char *const secret_headers[] = {"authorization", "cookie", "proxy-authorization",
+                                             "x-api-key", "x-auth-token"};
+
+const char *level_name(enum level l)
+{
+    return level_names[l];
+}
+
+/* Index of s in a list of names, or -1. */
+static int name_index(const char *const *names, size_t n, const char *s)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], s) == 0)
+            return (int)i;
+    return -1;
+}
+
+enum rc level_parse(const char *s, enum level *ret)
+{
+    int i = name_index(level_names, LEVEL_COUNT, s);
+    if (i < 0)
+        return RC_INVALID;
+    *ret = (enum level)i;
+    return RC_OK;
+}
+
+static bool known_field(const char *name)
+{
+    static const char *const fields[] = {
+#define TEXT(name, required, longest) #name,
+#define NUMBER(name, def, min, max) #name,
+#define OTHER(name) #name,
+#include "ledger/source_fields.def"
+#undef TEXT
+#undef NUMBER
+#undef OTHER
+    };
+    return name_index(fields, ARRAY_LEN(fields), name) >= 0;
+}
+
+static enum rc check_names(yyjson_val *decl, struct err *err)
+{
+    size_t i, n;
+    yyjson_val *key, *val;
+    if (!yyjson_is_obj(decl))
+        return err_set(err, RC_INVALID, "",
+                       "a source is a JSON object, such as {\"id\":…, \"url\":…}");
+    yyjson_obj_foreach(decl, i, n, key, val)
+    {
+        if (!known_field(yyjson_get_str(key)))
+            return err_set(err, RC_INVALID, yyjson_get_str(key), "is not a field of a source");
+        if (yyjson_obj_get(decl, yyjson_get_str(key)) != val)
+            return err_set(err, RC_INVALID, yyjson_get_str(key), "is given twice");
+    }
+    return RC_OK;
+}
+
+static enum rc read_text(yyjson_val *decl, const char *name, bool required, size_t longest,
+                         const char **ret, struct err *err)
+{
+    *ret = "";
+    TRY(json_get_str(decl, name, ret, err));
+    if (required && !**ret)
+        return err_set(err, RC_INVALID, name, "is required");
+    if (strlen(*ret) > longest)
+        return err_set(err, RC_INVALID, name, "is longer than %zu bytes", longest);
+    return RC_OK;
+}
+
+static enum rc read_plain(yyjson_val *decl, struct source *s, struct err *err)
+{
+#define TEXT(name, required, longest) TRY(read_text(decl, #name, required, longest, &s->name, err));
+#define NUMBER(name, def, min, max)                                                                \
+    s->name = def;                                                                                 \
+    TRY(json_get_i64(decl, #name, min, max, &s->name, err));
+#define OTHER(name)
+#include "ledger/source_fields.def"
+#undef TEXT
+#undef NUMBER
+#undef OTHER
+    return RC_OK;
+}
+
+static enum rc check_slug(const char *value, const char *field, struct err *err)
+{
+    if (!str_is_slug(str_of(value), 64))
+        return err_set(err, RC_INVALID, field,
+                       "must be 1 to 64 of the characters a-z, 0-9, _ and -, not \"%.80s\"", value);
+    return RC_OK;
+}
+
+static enum rc check_url(const char *url, struct err *err)
+{
+    struct str s = str_of(url), host;
+    if (str_starts(s, STR("https://")))
+        s.p += 8, s.n -= 8;
+    else if (str_starts(s, STR("http://")))
+        s.p += 7, s.n -= 7;
+    else
+        return err_set(err, RC_INVALID, "url", "must start with https:// or http://");
+    size_t end = strcspn(s.p, "/?#");
+    host = (struct str){s.p, end};
+    if (!host.n || host.p[0] == ':')
+        return err_set(err, RC_INVALID, "url", "has no host");
+    if (memchr(host.p, '@', host.n))
+        return err_set(err, RC_INVALID, "url",
+                       "holds credentials: put them into secrets/ and name them in headers");
+    for (const char *p = url; *p; p++)
+        if (*p == ' ' || *p == '"' || *p == '<' || *p == '>' || *p == '\\')
+            return err_set(err, RC_INVALID, "url", "has a character that must be percent-encoded");
+    return RC_OK;
+}
+
+static enum rc read_trigger_years(yyjson_val *v, struct trigger *t, struct err *err)
+{
+    size_t i, n;
+    yyjson_val *y, *years = yyjson_obj_get(v, "years");
+    if (!yyjson_is_arr(years) || yyjson_arr_size(years) == 0 ||
+        yyjson_arr_size(years) > SOURCE_YEARS_MAX)
+        return err_set(err, RC_INVALID, "triggers.years", "must be a list of 1 to %d years",
+                       SOURCE_YEARS_MAX);
+    yyjson_arr_foreach(years, i, n, y)
+    {
+        if (!yyjson_is_int(y) || yyjson_get_sint(y) < 1900 || yyjson_get_sint(y) > 9999)
+            return err_set(err, RC_INVALID, "triggers.years", "holds something that is no year");
+        t->years[t->n_years++] = (int)yyjson_get_sint(y);
+    }
+    return RC_OK;
+}
+
+static enum rc read_trigger(yyjson_val *v, struct trigger *t, struct err *err)
+{
+    const char *type = "";
+    int64_t month = 0, through = 0, year = 0;
+    if (!yyjson_is_obj(v))
+        return err_set(err, RC_INVALID, "triggers",
+                       "must hold objects such as {\"type\":\"annual\",\"month\":7}");
+    TRY(json_get_str(v, "type", &type, err));
+    int which = name_index(trigger_names, ARRAY_LEN(trigger_names), type);
+    if (which < 0)
+        return err_set(err, RC_INVALID, "triggers.type",
+                       "must be annual, redistricting, census, interval or manual");
+    t->type = (enum trigger_type)which;
+    TRY(json_get_i64(v, "month", 1, 12, &month, err));
+    TRY(json_get_i64(v, "through", 1, 12, &through, err));
+    TRY(json_get_i64(v, "year", 1900, 9999, &year, err));
+    TRY(json_get_i64(v, "seconds", 1, 31536000, &t->seconds, err));
+    t->month = (int)month;
+    t->through = through ? (int)through : (int)month;
+    if (t->type == TRIGGER_ANNUAL && !month)
+        return err_set(err, RC_INVALID, "triggers.month",
+                       "is required for an annual trigger (1 to 12)");
+    if (t->type == TRIGGER_INTERVAL && !t->seconds)
+        return err_set(err, RC_INVALID, "triggers.seconds", "is required for an interval trigger");
+    if (t->type == TRIGGER_CENSUS && !year)
+        return err_set(err, RC_INVALID, "triggers.year", "is required for a census trigger");
+    if (t->type == TRIGGER_CENSUS)
+        t->years[t->n_years++] = (int)year;
+    return t->type == TRIGGER_REDISTRICTING ? read_trigger_years(v, t, err) : RC_OK;
+}
+
+static enum rc read_triggers(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *list = yyjson_obj_get(decl, "triggers"), *v;
+    size_t i, n;
+    if (!list || yyjson_is_null(list))
+        return RC_OK;
+    if (!yyjson_is_arr(list) || yyjson_arr_size(list) > SOURCE_TRIGGERS_MAX)
+        return err_set(err, RC_INVALID, "triggers", "must be a list of at most %d triggers",
+                       SOURCE_TRIGGERS_MAX);
+    yyjson_arr_foreach(list, i, n, v) TRY(read_trigger(v, &s->triggers[s->n_triggers++], err));
+    return RC_OK;
+}
+
+static bool is_token(const char *s)
+{
+    return *s && strspn(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(s);
+}
+
+static enum rc read_header(const char *name, const char *value, struct source *s, struct err *err)
+{
+    if (!is_token(name) || !value || !str_is_clean(str_of(value)))
+        return err_set(err, RC_INVALID, "headers",
+                       "must map header names to strings without controls");
+    for (size_t i = 0; i < ARRAY_LEN(secret_headers); i++)
+        if (str_ieq(str_of(name), str_of(secret_headers[i])) &&
+            !str_starts(str_of(value), STR("secret:")))
+            return err_set(err, RC_INVALID, "headers",
+                           "%s must be \"secret:name\": put its value into secrets/name", name);
+    s->headers[s->n_headers++] = (struct source_header){name, value};
+    return RC_OK;
+}
+
+static enum rc read_headers(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *obj = yyjson_obj_get(decl, "headers"), *key, *val;
+    size_t i, n;
+    if (!obj || yyjson_is_null(obj))
+        return RC_OK;
+    if (!yyjson_is_obj(obj) || yyjson_obj_size(obj) > SOURCE_HEADERS_MAX)
+        return err_set(err, RC_INVALID, "headers", "must be an object of at most %d headers",
+                       SOURCE_HEADERS_MAX);
+    yyjson_obj_foreach(obj, i, n, key, val)
+        TRY(read_header(yyjson_get_str(key), yyjson_get_str(val), s, err));
+    return RC_OK;
+}
+
+static enum rc read_region(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *box = yyjson_obj_get(decl, "region_bbox"), *v;
+    size_t i, n;
+    if (!box || yyjson_is_null(box))
+        return RC_OK;
+    bool ok = yyjson_is_arr(box) && yyjson_arr_size(box) == 4;
+    if (ok)
+        yyjson_arr_foreach(box, i, n, v)
+        {
+            ok = ok && yyjson_is_num(v);
+            s->region_bbox[i] = yyjson_get_num(v);
+        }
+    if (!ok || s->region_bbox[1] > s->region_bbox[3])
+        return err_set(err, RC_INVALID, "region_bbox", "must be [west, south, east, north]");
+    s->has_region = true;
+    return RC_OK;
+}
+
+static enum rc read_limits(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *obj = yyjson_obj_get(decl, "limits");
+    s->count_drift_pct = s->area_drift_pct = -1;
+    if (!obj || yyjson_is_null(obj))
+        return RC_OK;
+    if (!yyjson_is_obj(obj))
+        return err_set(err, RC_INVALID, "limits",
+                       "must be an object, such as {\"max_bytes\":10000000}");
+    TRY(json_get_i64(obj, "max_bytes", 1, 1LL << 40, &s->max_bytes, err));
+    TRY(json_get_i64(obj, "min_features", 0, 1LL << 40, &s->min_features, err));
+    TRY(json_get_num(obj, "count_drift_pct", &s->count_drift_pct, err));
+    return json_get_num(obj, "area_drift_pct", &s->area_drift_pct, err);
+}
+
+static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
+{
+    const char *name = "public";
+    TRY(json_get_str(decl, "sensitivity", &name, err));
+    if (level_parse(name, &s->level) != RC_OK)
+        return err_set(err, RC_INVALID, "sensitivity",
+                       "must be public, generalized, restricted or sovereign, not \"%.40s\"", name);
+    s->grid_deg = 0.1;
+    TRY(json_get_num(decl, "grid_deg", &s->grid_deg, err));
+    if (!(s->grid_deg >= 0.001 && s->grid_deg <= 90))
+        return err_set(err, RC_INVALID, "grid_deg", "must be between 0.001 and 90 degrees");
+    return RC_OK;
+}
+
+/* The spec: the declaration with the defaults that queries rely on written out, canonical. */
+static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_mut_doc *d = json_doc(a);
+    yyjson_mut_val *o = yyjson_val_mut_copy(d, decl);
+    const struct {
+        const char *name, *value;
+    } defaults[] = {{"title", s->title},
+                    {"detector", s->detector},
+                    {"collection", s->collection},
+                    {"sensitivity", level_name(s->level)}};
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+        if (!yyjson_obj_get(decl, defaults[i].name))
+            json_add_str(d, o, defaults[i].name, defaults[i].value);
+    struct buf b;
+    buf_init(&b, JSON_MAX);
+    enum rc rc = json_canon_mut(&b, o, err);
+    if (rc == RC_OK) {
+        s->spec = (struct str){arena_str(a, buf_view(&b)), b.len};
+        if (!s->spec.p)
+            rc = err_set(err, RC_NOMEM, "", "no memory for a source");
+    }
+    buf_release(&b);
+    return rc;
+}
+
+enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+{
+    struct source *s = ARENA_NEW(a, struct source);
+    if (!s)
+        return err_set(err, RC_NOMEM, "", "no memory for a source");
+    s->retired_at = -1;
+    TRY(check_names(decl, err));
+    TRY(read_plain(decl, s, err));
+    TRY(check_slug(s->id, "id", err));
+    s->title = *s->title ? s->title : s->id;
+    s->detector = *s->detector ? s->detector : "etag";
+    s->collection = *s->collection ? s->collection : s->id;
+    TRY(check_slug(s->collection, "collection", err));
+    TRY(check_url(s->url, err));
+    if (name_index(detector_names, ARRAY_LEN(detector_names), s->detector) < 0)
+        return err_set(err, RC_INVALID, "detector", "must be etag, not \"%.40s\"", s->detector);
+    TRY(read_level(decl, s, err));
+    TRY(read_triggers(decl, s, err));
+    TRY(read_headers(decl, s, err));
+    TRY(read_region(decl, s, err));
+    TRY(read_limits(decl, s, err));
+    TRY(write_spec(a, decl, s, err));
+    *ret = *s;
+    return RC_OK;
+}
