@@ -1,0 +1,122 @@
+/* config: reads and changes the settings of an instance (core/settings.def).
+ *
+ * Invariants
+ *   1. A value out of its bounds never reaches the file (conf_set_file checks first).
+ * Called by main_freshet.c. */
+#include "cli/cli.h"
+
+static const char *const setting_names[] = {
+#define SETTING_INT(name, def, min, max, help) #name,
+#define SETTING_STR(name, def, help) #name,
+#define SETTING_LIST(name, help) #name,
+#include "core/settings.def"
+#undef SETTING_INT
+#undef SETTING_STR
+#undef SETTING_LIST
+};
+
+static int unknown_setting(const struct cli *c, const char *name)
+{
+    const char *near = cli_nearest(name, setting_names, ARRAY_LEN(setting_names));
+    if (near)
+        return cli_error(c, c->command->name, "no setting '%s'. Did you mean '%s'?", name, near);
+    return cli_error(c, c->command->name, "no setting '%s'. See: freshet config list", name);
+}
+
+static bool is_setting(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(setting_names); i++)
+        if (strcmp(setting_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A text setting without its quotes, for people and shells. */
+static int print_plain(struct cli *c, const char *json)
+{
+    yyjson_val *v = NULL;
+    if (json_parse(&c->arena, str_of(json), 0, "the setting", &v, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    puts(yyjson_is_str(v) ? yyjson_get_str(v) : json);
+    return CLI_DONE;
+}
+
+int cmd_config_get(struct cli *c)
+{
+    const char *value = NULL;
+    if (!is_setting(c->args[0]))
+        return unknown_setting(c, c->args[0]);
+    if (!cli_instance(c))
+        return CLI_FAILED;
+    if (conf_get(&c->arena, &c->inst.conf, c->args[0], &value, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (!c->json)
+        return print_plain(c, value);
+    puts(value);
+    return CLI_DONE;
+}
+
+int cmd_config_set(struct cli *c)
+{
+    if (!is_setting(c->args[0]))
+        return unknown_setting(c, c->args[0]);
+    if (!cli_instance(c))
+        return CLI_FAILED;
+    char *path = instance_path(&c->arena, &c->inst, "freshet.json");
+    if (!path)
+        return cli_error(c, c->command->name, "no memory");
+    if (conf_set_file(path, c->args[0], c->args[1], &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (!c->json) {
+        cli_hint(c, "%s is set. What runs already sees it after a restart of `freshet up`.\n",
+                 c->args[0]);
+        return CLI_DONE;
+    }
+    return cmd_config_get(c);
+}
+
+struct listing {
+    struct table table;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *rows;
+};
+
+static void add_table_row(void *ctx, const char *name, const char *value, const char *def,
+                          const char *help)
+{
+    struct listing *l = ctx;
+    table_cell(&l->table, name);
+    table_cell(&l->table, value);
+    table_cell(&l->table, def);
+    table_cell(&l->table, help);
+}
+
+static void add_json_row(void *ctx, const char *name, const char *value, const char *def,
+                         const char *help)
+{
+    struct listing *l = ctx;
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    json_add_str(l->doc, o, "name", name);
+    json_add_raw(l->doc, o, "value", str_of(value));
+    json_add_raw(l->doc, o, "default", str_of(def));
+    json_add_str(l->doc, o, "help", help);
+}
+
+int cmd_config_list(struct cli *c)
+{
+    struct listing l = {0};
+    if (!cli_instance(c))
+        return CLI_FAILED;
+    if (c->json) {
+        l.doc = json_doc(&c->arena);
+        yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+        yyjson_mut_doc_set_root(l.doc, root);
+        l.rows = yyjson_mut_obj_add_arr(l.doc, root, "settings");
+    } else {
+        table_begin(&l.table, c, "setting|value|default|what it does");
+    }
+    enum rc rc = conf_each(&c->arena, &c->inst.conf, c->json ? add_json_row : add_table_row, &l);
+    if (rc != RC_OK || (!c->json && !table_end(&l.table)))
+        return cli_error(c, c->command->name, "no memory");
+    return c->json ? cli_print_json(c, l.doc) : CLI_DONE;
+}
