@@ -360,19 +360,26 @@ static void put_typed(struct buf *out, const struct setting *s, struct str typed
 }
 
 /* The typed value checked by itself and rendered anew, so that nothing but one value of the right
- * kind comes into the file. */
+ * kind comes into the file. It is parsed once alone: put into an object, "a", "port": 1 would read
+ * as two members. */
 static enum rc checked_json(struct arena *a, const struct setting *s, const char *typed,
                             const char **ret, struct err *err)
 {
     struct conf scratch;
+    yyjson_val *alone;
+    CLEANUP(buf_release) struct buf value;
     CLEANUP(buf_release) struct buf doc;
+    buf_init(&value, FILE_MAX);
     buf_init(&doc, FILE_MAX);
+    put_typed(&value, s, str_trim(str_of(typed)));
     buf_printf(&doc, "{\"%s\":", s->name);
-    put_typed(&doc, s, str_trim(str_of(typed)));
+    buf_str(&doc, buf_view(&value));
     buf_byte(&doc, '}');
-    if (buf_rc(&doc) != RC_OK)
-        return err_set(err, buf_rc(&doc), s->name, "the value is too long");
-    enum rc rc = load_text(a, buf_view(&doc), "the value", &scratch, err);
+    if (buf_rc(&value) != RC_OK || buf_rc(&doc) != RC_OK)
+        return err_set(err, RC_TOO_LARGE, s->name, "the value is too long");
+    enum rc rc = json_parse(a, buf_view(&value), 0, "the value", &alone, err);
+    if (rc == RC_OK)
+        rc = load_text(a, buf_view(&doc), "the value", &scratch, err);
     if (rc != RC_OK)
         return err_set(err, rc, s->name, "%s", err->msg);
     return conf_get(a, &scratch, s->name, ret, err);
