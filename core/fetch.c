@@ -85,6 +85,7 @@ static void set_detail(struct fetch_slot *s)
         snprintf(res->detail, sizeof res->detail, "%.90s: %s",
                  own_words ? fetch_end_text(res->end) : s->error, url);
     }
+    fetch_text_cut(res->detail);
 }
 
 static void job_done(struct fetch_slot *s, enum fetch_end end, int64_t now)

@@ -207,6 +207,14 @@ static struct str without_user(struct str authority)
     return (struct str){at + 1, authority.n - (size_t)(at + 1 - authority.p)};
 }
 
+void fetch_text_cut(char *text)
+{
+    struct str rest = str_of(text);
+    for (size_t n; rest.n && (n = str_utf8_len(rest));)
+        rest = (struct str){rest.p + n, rest.n - n};
+    text[rest.p - text] = '\0';
+}
+
 void fetch_url_clean(const char *url, char *out, size_t n)
 {
     struct str authority;
@@ -223,6 +231,7 @@ void fetch_url_clean(const char *url, char *out, size_t n)
     for (char *c = out; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
+    fetch_text_cut(out);
 }
 
 void fetch_url_host(const char *url, char *out, size_t n)
