@@ -47,7 +47,12 @@ enum rc err_set(struct err *err, enum rc rc, const char *field, const char *fmt,
     PRINTF_LIKE(4, 5);
 /* The macro lets compilers see that what is returned is rc itself, so that "untouched on failure"
  * is not taken for "uninitialised". */
-#define err_set(err, rc, ...) ((void)(err_set)((err), (rc), __VA_ARGS__), (rc))
+#define err_set(err, rc, ...) err_second((err_set)((err), (rc), __VA_ARGS__), (rc))
+static inline enum rc err_second(enum rc ignored, enum rc rc)
+{
+    (void)ignored;
+    return rc;
+}
 
 const char *rc_name(enum rc rc);  /* "NOT_FOUND" */
 int rc_http(enum rc rc);          /* 404 */

@@ -19,7 +19,8 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
 {
     int64_t no;
     TRY(ledger_need_tx(l, err));
-    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "si", s->spec, now);
+    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "sttttti", s->spec, s->id, s->url, s->detector,
+                           s->collection, level_name(s->level), now);
     if (rc == RC_CONFLICT)
         return err_set(err, RC_CONFLICT, "id",
                        "\"%s\" is taken: change it with `freshet source set`, or choose another id",
@@ -40,7 +41,8 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     arena_init(&a, PAGE_ARENA);
     enum rc rc = source_by_no(l, &a, s->no, &old, err);
     if (rc == RC_OK)
-        rc = query_run(l, Q_SOURCE_PUT, err, "isi", s->no, s->spec, now);
+        rc = query_run(l, Q_SOURCE_PUT, err, "istttti", s->no, s->spec, s->url, s->detector,
+                       s->collection, level_name(s->level), now);
     /* Validators belong to the URL that gave them; a moved source is looked at afresh. */
     if (rc == RC_OK && strcmp(old.url, s->url) != 0)
         rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);

@@ -1,16 +1,17 @@
 -- 001: the enduring tables. What is here is the truth; the public_* tables of 002 can be rebuilt
 -- from it. Times are INTEGER milliseconds UTC, digests 32-byte BLOBs, documents JSON text.
 
--- A source is its declaration: `spec` is the canonical JSON of all its fields, the columns are
--- what queries need of it, generated, so that they cannot disagree with it.
+-- A source is its declaration: `spec` is the canonical JSON of all its fields; the columns repeat
+-- what queries need of it. (Generated columns would say so better, but SQLite refuses its JSON
+-- functions in a schema that is not trusted.) source.c writes both from one struct.
 CREATE TABLE sources (
     src_no      INTEGER PRIMARY KEY,
-    spec        TEXT NOT NULL CHECK (json_valid(spec)),
-    id          TEXT NOT NULL GENERATED ALWAYS AS (spec ->> 'id') STORED,
-    url         TEXT NOT NULL GENERATED ALWAYS AS (spec ->> 'url') STORED,
-    detector    TEXT NOT NULL GENERATED ALWAYS AS (spec ->> 'detector') STORED,
-    collection  TEXT NOT NULL GENERATED ALWAYS AS (spec ->> 'collection') STORED,
-    sensitivity TEXT NOT NULL GENERATED ALWAYS AS (spec ->> 'sensitivity') STORED
+    spec        TEXT NOT NULL,
+    id          TEXT NOT NULL,
+    url         TEXT NOT NULL,
+    detector    TEXT NOT NULL,
+    collection  TEXT NOT NULL,
+    sensitivity TEXT NOT NULL
                 CHECK (sensitivity IN ('public', 'generalized', 'restricted', 'sovereign')),
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
@@ -68,7 +69,7 @@ CREATE TABLE requests (
     request_no  INTEGER PRIMARY KEY,
     request_id  TEXT NOT NULL UNIQUE,
     kind        TEXT NOT NULL CHECK (kind IN ('check')),
-    body        TEXT NOT NULL CHECK (json_valid(body)),
+    body        TEXT NOT NULL,
     token_no    INTEGER NOT NULL REFERENCES tokens,
     state       TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'running', 'done', 'failed')),
     total       INTEGER NOT NULL DEFAULT 0,
@@ -120,8 +121,8 @@ CREATE TABLE runs (
     tool_commit    TEXT NOT NULL,
     rules_version  TEXT NOT NULL,
     policy_version TEXT NOT NULL,
-    qa             TEXT CHECK (qa IS NULL OR json_valid(qa)),       -- the validation report
-    entry          TEXT CHECK (entry IS NULL OR json_valid(entry))  -- the whole, unredacted feed entry
+    qa             TEXT,       -- the validation report
+    entry          TEXT  -- the whole, unredacted feed entry
 ) STRICT, WITHOUT ROWID;
 
 -- The idempotency record: one row per run, its status moves only along status_moves (I7).
@@ -201,12 +202,12 @@ CREATE TABLE deltas (
     delta_id TEXT PRIMARY KEY,
     run_id   TEXT NOT NULL UNIQUE REFERENCES ledger,
     src_no   INTEGER NOT NULL REFERENCES sources,
-    doc      TEXT NOT NULL CHECK (json_valid(doc))
+    doc      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE prov_bundles (
     run_id TEXT PRIMARY KEY REFERENCES ledger,
-    doc    TEXT NOT NULL CHECK (json_valid(doc))
+    doc    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE stac_items (
@@ -214,7 +215,7 @@ CREATE TABLE stac_items (
     src_no  INTEGER NOT NULL REFERENCES sources,
     version INTEGER NOT NULL,
     run_id  TEXT NOT NULL UNIQUE REFERENCES ledger,
-    doc     TEXT NOT NULL CHECK (json_valid(doc))
+    doc     TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Decisions of people. Append-only.
@@ -246,7 +247,7 @@ CREATE TABLE replay_log (
     kind   TEXT NOT NULL,
     src_no INTEGER,
     ref    TEXT NOT NULL,
-    body   TEXT NOT NULL CHECK (json_valid(body)),
+    body   TEXT NOT NULL,
     prev   BLOB NOT NULL CHECK (length(prev) = 32),
     hash   BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
@@ -267,7 +268,7 @@ CREATE TABLE outbox (
     out_no     INTEGER PRIMARY KEY,
     kind       TEXT NOT NULL,
     run_id     TEXT NOT NULL REFERENCES ledger,
-    body       TEXT NOT NULL CHECK (json_valid(body)),
+    body       TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     sent_at    INTEGER,
     attempts   INTEGER NOT NULL DEFAULT 0
