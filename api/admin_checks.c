@@ -1,0 +1,219 @@
+/* admin_checks: POST /admin/checks asks for a check, GET /admin/checks/{id} tells how far it is.
+ *
+ * Invariants
+ *   1. 202 is said after the request is durable, never before.
+ *   2. A body names exactly one of source, url, trigger, all, and nothing else.
+ *   3. Numbers of a request that covers many sources count withheld ones too, so they are shown
+ *      only to tokens that may know of those.
+ * Called by the intake's router. */
+#include "api/admin.h"
+
+#define KEY_MAX 255 /* bytes of an Idempotency-Key */
+#define CHECK_ID_MAX 47
+
+static const char *const FIELDS[] = {"source", "url", "trigger", "all"};
+static const char *const TRIGGERS[] = {"annual", "redistricting", "census"};
+
+/* ---- reading the body ------------------------------------------------------------------------- */
+
+/* What was asked for: one of these is set. */
+struct wish {
+    const char *source, *url, *trigger;
+    bool all;
+};
+
+static bool is_one_of(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static enum rc check_fields(yyjson_val *body, struct resp *w, struct err *err)
+{
+    yyjson_obj_iter it = yyjson_obj_iter_with(body);
+    yyjson_val *key;
+    size_t known = 0, unknown = 0;
+    while ((key = yyjson_obj_iter_next(&it))) {
+        const char *name = yyjson_get_str(key);
+        if (is_one_of(FIELDS, ARRAY_LEN(FIELDS), name)) {
+            known++;
+            continue;
+        }
+        unknown++;
+        resp_error(w, str_of(name), "is not a field of a check request");
+    }
+    if (unknown > 0)
+        return err_set(err, RC_INVALID, "", "unknown field; known are: source, url, trigger, all");
+    if (known != 1)
+        return err_set(err, RC_INVALID, "", "give exactly one of source, url, trigger, all");
+    return RC_OK;
+}
+
+static enum rc read_values(yyjson_val *body, struct wish *ret, struct err *err)
+{
+    struct wish x = {0};
+    TRY(json_get_str(body, "source", &x.source, err));
+    TRY(json_get_str(body, "url", &x.url, err));
+    TRY(json_get_str(body, "trigger", &x.trigger, err));
+    TRY(json_get_bool(body, "all", &x.all, err));
+    if (x.source && !x.source[0])
+        return err_set(err, RC_INVALID, "source", "is empty");
+    if (x.url && !x.url[0])
+        return err_set(err, RC_INVALID, "url", "is empty");
+    if (x.trigger && !is_one_of(TRIGGERS, ARRAY_LEN(TRIGGERS), x.trigger))
+        return err_set(err, RC_INVALID, "trigger", "must be annual, redistricting or census");
+    if (!x.source && !x.url && !x.trigger && !x.all)
+        return err_set(err, RC_INVALID, "all",
+                       "give exactly one of source, url, trigger, all: true");
+    *ret = x;
+    return RC_OK;
+}
+
+static bool is_json(struct str content_type)
+{
+    struct str type = {"", 0};
+    (void)str_next(&content_type, ';', &type);
+    return str_ieq(str_trim(type), STR("application/json"));
+}
+
+/* canon receives the canonical form: two bodies of the same meaning are one for Idempotency-Key. */
+static enum rc read_body(struct req *r, struct resp *w, struct wish *ret, struct buf *canon,
+                         struct err *err)
+{
+    yyjson_val *body = NULL;
+    if (r->body_too_large)
+        return err_set(err, RC_TOO_LARGE, "", "the body may have %lld bytes",
+                       (long long)r->inst->conf.admin_max_body);
+    if (!is_json(r->content_type))
+        return err_set(err, RC_MEDIA_TYPE, "", "send Content-Type: application/json");
+    TRY(json_parse(r->arena, r->body, 0, "the body", &body, err));
+    if (!yyjson_is_obj(body))
+        return err_set(err, RC_INVALID, "", "the body must be a JSON object");
+    TRY(check_fields(body, w, err));
+    TRY(read_values(body, ret, err));
+    return json_canon(canon, body, err);
+}
+
+/* ---- POST ------------------------------------------------------------------------------------- */
+
+static enum rc check_target(struct req *r, const struct wish *x, struct err *err)
+{
+    struct source s = {0};
+    if (!x->source && !x->url)
+        return RC_OK;
+    TRY(admin_source(r, x->source, x->url, &s, err));
+    if (s.retired_at >= 0)
+        return err_set(err, RC_CONFLICT, "source", "is retired and no longer checked");
+    return RC_OK;
+}
+
+static enum rc check_key(struct str key, struct err *err)
+{
+    if (key.p && (key.n == 0 || key.n > KEY_MAX || !str_is_clean(key) || !str_is_utf8(key)))
+        return err_set(err, RC_INVALID, "Idempotency-Key", "must have 1 to %d printable characters",
+                       KEY_MAX);
+    return RC_OK;
+}
+
+static void put_accepted(struct req *r, struct resp *w, const char *id)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/admin/checks/%s", id);
+    w->status = 202;
+    buf_byte(&w->body, '{');
+    put_text(&w->body, "check_id", id);
+    put_key(&w->body, "status_url");
+    buf_byte(&w->body, '"');
+    buf_str(&w->body, r->base);
+    buf_printf(&w->body, "%s\"}", path);
+    resp_header(w, "Location", "%.*s%s", STR_FMT(r->base), path);
+}
+
+enum rc checks_post(struct req *r, struct resp *w, struct err *err)
+{
+    struct wish x = {0};
+    struct str key = r->idempotency_key;
+    char id[48] = "";
+    bool repeated = false;
+    CLEANUP(buf_release) struct buf canon;
+    buf_init(&canon, JSON_MAX);
+    TRY(check_key(key, err));
+    TRY(read_body(r, w, &x, &canon, err));
+    TRY(check_target(r, &x, err));
+    TRY(request_add(r->ledger, r->token, buf_view(&canon), key.p ? key : STR(""), r->now, id,
+                    &repeated, err));
+    put_accepted(r, w, id);
+    return RC_OK;
+}
+
+/* ---- GET -------------------------------------------------------------------------------------- */
+
+/* A stored body is one that read_body accepted. */
+static enum rc reread(struct req *r, const struct check_request *c, struct wish *ret,
+                      struct err *err)
+{
+    yyjson_val *body = NULL;
+    TRY(json_parse(r->arena, c->body, 0, "the stored request", &body, err));
+    return read_values(body, ret, err);
+}
+
+static void put_progress(struct buf *b, const struct check_request *c, bool shown)
+{
+    put_key(b, "progress");
+    if (!shown) {
+        buf_puts(b, "null");
+        put_key(b, "withheld");
+        buf_puts(b, "[\"progress\",\"detail\"]");
+        return;
+    }
+    buf_byte(b, '{');
+    put_number(b, "total", c->total);
+    put_number(b, "done", c->done);
+    put_key(b, "outcomes");
+    buf_str(b, c->outcomes.n ? c->outcomes : STR("{}"));
+    buf_byte(b, '}');
+}
+
+static void put_status(struct req *r, struct resp *w, const struct check_request *c, bool counts)
+{
+    struct buf *b = &w->body;
+    buf_byte(b, '{');
+    put_text(b, "check_id", c->id);
+    put_text(b, "state", c->state);
+    put_key(b, "request");
+    buf_str(b, c->body);
+    put_progress(b, c, counts);
+    put_text(b, "detail", counts ? c->detail : "");
+    put_time(b, "created_at", c->created_at);
+    put_time(b, "finished_at", c->finished_at);
+    put_key(b, "status_url");
+    buf_byte(b, '"');
+    buf_str(b, r->base);
+    buf_printf(b, "/admin/checks/%s\"}", c->id);
+}
+
+static bool is_check_id(struct str id)
+{
+    return str_starts(id, STR("chk_")) && str_is_slug(id, CHECK_ID_MAX);
+}
+
+enum rc checks_get(struct req *r, struct resp *w, struct err *err)
+{
+    struct check_request c = {0};
+    struct wish x = {0};
+    struct source s = {0};
+    char *id = arena_str(r->arena, r->path_vars[0]);
+    if (!is_check_id(r->path_vars[0]))
+        return route_not_found(err);
+    if (!id)
+        return err_set(err, RC_NOMEM, "", "no memory for the id");
+    TRY(route_lookup(request_get(r->ledger, r->arena, id, &c, err), err));
+    TRY(reread(r, &c, &x, err));
+    bool one = x.source || x.url;
+    if (one)
+        TRY(route_lookup(admin_source(r, x.source, x.url, &s, err), err));
+    put_status(r, w, &c, one || (r->token->scopes & SCOPE_READ_RESTRICTED));
+    return RC_OK;
+}

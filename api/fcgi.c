@@ -1,0 +1,374 @@
+/* fcgi: connections, parameters, bodies.
+ *
+ * libfcgi reads one request at a time from one connection. We accept and wait ourselves and lend it
+ * a connection that has something to say (struct FCGX_Request has ipcFd and keepConnection open for
+ * that); when the request is finished and the web server keeps the connection, we take it back.
+ *
+ * Invariants (those of fcgi.h, and)
+ *   1. libfcgi never accepts: its listening socket is -1, so a broken connection returns to us.
+ *   2. Standard input of a request is read to its end, else the rest would meet the next request.
+ * Called by service. */
+#include "api/fcgi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fcgiapp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "core/clock.h"
+
+#define KEPT_MAX 64       /* connections of one process; others stay in the accept queue */
+#define LOOK_EVERY_MS 5   /* how long a process with connections leaves new ones to idle peers */
+#define GRACE_MS 100      /* at the end: time for what is on its way to arrive */
+#define PEER_TIMEOUT_S 30 /* a web server that stops in mid-sentence */
+#define CHUNK 16384
+
+/* ---- from parameters to struct req ------------------------------------------------------------ */
+
+struct intake {
+    struct req *r;
+    struct origin origin;
+    struct str length;
+    unsigned seen; /* bits of `once` rows met */
+};
+
+enum place { IN_REQ, IN_ORIGIN, IN_INTAKE };
+
+/* X(parameter, where, member, must be single) */
+#define PARAMS(X)                                                                                  \
+    X("REQUEST_METHOD", REQ, method, 1)                                                            \
+    X("PATH_INFO", REQ, path, 1)                                                                   \
+    X("QUERY_STRING", REQ, query, 1)                                                               \
+    X("CONTENT_TYPE", REQ, content_type, 1)                                                        \
+    X("CONTENT_LENGTH", INTAKE, length, 1)                                                         \
+    X("REMOTE_ADDR", REQ, remote_addr, 1)                                                          \
+    X("REQUEST_SCHEME", ORIGIN, scheme, 1)                                                         \
+    X("HTTP_HOST", ORIGIN, host, 1)                                                                \
+    X("HTTP_X_FORWARDED_PROTO", ORIGIN, forwarded_proto, 1)                                        \
+    X("HTTP_X_FORWARDED_HOST", ORIGIN, forwarded_host, 1)                                          \
+    X("HTTP_AUTHORIZATION", REQ, authorization, 1)                                                 \
+    X("HTTP_IDEMPOTENCY_KEY", REQ, idempotency_key, 1)                                             \
+    X("HTTP_IF_NONE_MATCH", REQ, if_none_match, 0)                                                 \
+    X("HTTP_IF_MODIFIED_SINCE", REQ, if_modified_since, 0)                                         \
+    X("HTTP_ACCEPT", REQ, accept, 0)
+
+static const struct {
+    struct str name;
+    enum place place;
+    size_t offset;
+    bool once;
+} table[] = {
+#define OFFSET_REQ(m) offsetof(struct req, m)
+#define OFFSET_ORIGIN(m) offsetof(struct origin, m)
+#define OFFSET_INTAKE(m) offsetof(struct intake, m)
+#define X(param, where, member, single)                                                            \
+    {{"" param, sizeof(param) - 1}, IN_##where, OFFSET_##where(member), single},
+    PARAMS(X)
+#undef X
+};
+
+static struct str *member_of(struct intake *in, size_t row)
+{
+    char *at = table[row].place == IN_REQ      ? (char *)in->r
+               : table[row].place == IN_ORIGIN ? (char *)&in->origin
+                                               : (char *)in;
+    return (struct str *)(void *)(at + table[row].offset);
+}
+
+/* The first of several wins where several are allowed: the others can only cost a 304. */
+static void take(struct intake *in, size_t row, struct str value)
+{
+    unsigned bit = 1u << row;
+    if ((in->seen & bit) && table[row].once)
+        in->r->refused = "A header that must be single was sent twice.";
+    if (!(in->seen & bit))
+        *member_of(in, row) = value;
+    in->seen |= bit;
+}
+
+static void take_env(struct intake *in, char **env)
+{
+    for (; *env; env++) {
+        const char *eq = strchr(*env, '=');
+        if (!eq)
+            continue;
+        struct str name = {*env, (size_t)(eq - *env)};
+        for (size_t i = 0; i < ARRAY_LEN(table); i++)
+            if (str_eq(name, table[i].name))
+                take(in, i, str_of(eq + 1));
+    }
+}
+
+/* What is still to be said about a request whose parameters are in. */
+static void complete(struct intake *in, const struct fcgi *f)
+{
+    struct req *r = in->r;
+    struct err err = {0};
+    in->origin.remote_addr = r->remote_addr;
+    r->base = STR("http://127.0.0.1");
+    if (http_base(f->arena, f->conf, &in->origin, &r->base, &err) != RC_OK && !r->refused)
+        r->refused = "The Host header is not a host name.";
+    if (r->query.n > 0 && r->query.p[0] == '?')
+        r->query = (struct str){r->query.p + 1, r->query.n - 1};
+}
+
+/* ---- body ------------------------------------------------------------------------------------- */
+
+typedef int read_fn(void *from, char *p, int n);
+
+static int read_fcgx(void *from, char *p, int n)
+{
+    return FCGX_GetStr(p, n, from);
+}
+
+static int read_stdin(void *from, char *p, int n)
+{
+    (void)from;
+    ssize_t got = read(STDIN_FILENO, p, (size_t)n);
+    return got < 0 ? 0 : (int)got;
+}
+
+/* Reads up to the length that was announced, keeps it when it is not too large. */
+static void take_body(const struct fcgi *f, struct intake *in, read_fn *get, void *from)
+{
+    static char chunk[CHUNK];
+    struct req *r = in->r;
+    int64_t length = 0;
+    if (in->length.n > 0 && (str_to_i64(in->length, &length) != RC_OK || length < 0))
+        r->refused = "The Content-Length is not a number.";
+    r->body_too_large = length > (int64_t)f->body_max;
+    char *keep = length > 0 && !r->body_too_large ? arena_alloc(f->arena, (size_t)length) : NULL;
+    size_t n = 0;
+    for (int64_t left = length; left > 0;) {
+        int got = get(from, chunk, left < CHUNK ? (int)left : CHUNK);
+        if (got <= 0)
+            break;
+        if (keep)
+            memcpy(keep + n, chunk, (size_t)got);
+        n += (size_t)got;
+        left -= got;
+    }
+    if (length > 0 && n < (size_t)length)
+        r->refused = "The body is shorter than announced.";
+    if (keep)
+        r->body = (struct str){keep, n};
+    else if (length > 0)
+        r->body_too_large = true;
+}
+
+/* ---- one request ------------------------------------------------------------------------------ */
+
+static void answer(const struct fcgi *f, struct intake *in, struct resp *w, struct buf *head)
+{
+    resp_clear(w);
+    buf_clear(head);
+    complete(in, f);
+    f->answer(f->ctx, in->r, w);
+    resp_head(w, in->r, head);
+}
+
+static bool sends_body(const struct req *r, const struct resp *w)
+{
+    return !str_is(r->method, "HEAD") && w->status != 304 && w->status != 204 && !w->handed_over;
+}
+
+struct server {
+    const struct fcgi *f;
+    int listen_fd;
+    struct pollfd kept[KEPT_MAX + 1]; /* one more for the listening socket while waiting */
+    size_t n_kept;
+    int64_t looked_at;
+    struct resp w;
+    struct buf head;
+};
+
+static void serve_request(struct server *s, FCGX_Request *q)
+{
+    struct req r = {.arena = s->f->arena};
+    struct intake in = {.r = &r};
+    arena_reset(s->f->arena);
+    take_env(&in, q->envp);
+    take_body(s->f, &in, read_fcgx, q->in);
+    answer(s->f, &in, &s->w, &s->head);
+    FCGX_PutStr(s->head.data, (int)s->head.len, q->out);
+    if (sends_body(&r, &s->w))
+        FCGX_PutStr(s->w.body.data, (int)s->w.body.len, q->out);
+}
+
+/* Serves the request that waits on fd. False when the connection is over. */
+static bool serve_connection(struct server *s, int fd)
+{
+    FCGX_Request q;
+    if (FCGX_InitRequest(&q, -1, 0) != 0) {
+        close(fd);
+        return false;
+    }
+    q.ipcFd = fd;
+    q.keepConnection = 1; /* else libfcgi would close what it was just lent */
+    if (FCGX_Accept_r(&q) != 0)
+        return false; /* it has closed fd */
+    serve_request(s, &q);
+    FCGX_Finish_r(&q);
+    return q.ipcFd >= 0;
+}
+
+/* ---- connections ------------------------------------------------------------------------------ */
+
+static void limit_times(int fd)
+{
+    struct timeval wait = {.tv_sec = PEER_TIMEOUT_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+}
+
+/* Takes one new connection, when there is one; it is served when it speaks. */
+static bool accept_one(struct server *s)
+{
+    if (s->n_kept == KEPT_MAX)
+        return false;
+    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return false;
+    limit_times(fd);
+    s->kept[s->n_kept++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    return true;
+}
+
+/* Serves every connection that has something to say. */
+static void serve_speaking(struct server *s)
+{
+    for (size_t i = 0; i < s->n_kept;) {
+        struct pollfd *p = &s->kept[i];
+        if (!p->revents || serve_connection(s, p->fd)) {
+            p->revents = 0;
+            i++;
+        } else {
+            *p = s->kept[--s->n_kept];
+        }
+    }
+}
+
+/* Waits for a request or a signal, serves what came. A process that holds connections leaves new
+ * ones to idle peers for a moment, so that connections spread over the processes. */
+static void turn(struct server *s, const sigset_t *open_mask)
+{
+    struct pollfd *fds = s->kept;
+    int64_t since = clock_mono() - s->looked_at;
+    bool look = s->n_kept == 0 || since >= LOOK_EVERY_MS;
+    struct timespec wait = {.tv_nsec = (LOOK_EVERY_MS - (look ? 0 : since)) * 1000000};
+    int listening = look && s->n_kept < KEPT_MAX ? s->listen_fd : -1;
+    fds[s->n_kept] = (struct pollfd){.fd = listening, .events = POLLIN};
+    int n = ppoll(fds, s->n_kept + 1, look ? NULL : &wait, open_mask);
+    if (look)
+        s->looked_at = clock_mono();
+    if (n <= 0)
+        return;
+    bool fresh = fds[s->n_kept].revents != 0;
+    serve_speaking(s);
+    if (fresh)
+        accept_one(s);
+}
+
+/* What was sent before the signal is answered: connections that wait to be accepted, and those that
+ * just were, get a moment to say what they came for. */
+static void drain(struct server *s)
+{
+    int64_t end = clock_mono() + GRACE_MS, left = GRACE_MS;
+    for (; left > 0; left = end - clock_mono()) {
+        while (accept_one(s))
+            ;
+        if (poll(s->kept, s->n_kept, s->n_kept ? (int)left : 0) <= 0)
+            break;
+        serve_speaking(s);
+    }
+    for (size_t i = 0; i < s->n_kept; i++)
+        shutdown(s->kept[i].fd, SHUT_RD); /* from here on the client's write fails */
+    if (poll(s->kept, s->n_kept, 0) > 0)
+        serve_speaking(s);
+    for (size_t i = 0; i < s->n_kept; i++)
+        close(s->kept[i].fd);
+}
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_term(int sig)
+{
+    (void)sig;
+    stop_asked = 1;
+}
+
+int fcgi_serve(const struct fcgi *f, int listen_fd)
+{
+    struct server s = {.f = f, .listen_fd = listen_fd};
+    struct sigaction act = {.sa_handler = on_term};
+    sigset_t term, before;
+    if (FCGX_Init() != 0)
+        return 1;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &before);
+    sigdelset(&before, SIGTERM);
+    sigaction(SIGTERM, &act, NULL);
+    fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN);
+    resp_init(&s.w);
+    buf_init(&s.head, RESP_HEADERS_MAX + 4096);
+    while (!stop_asked)
+        turn(&s, &before);
+    drain(&s);
+    resp_release(&s.w);
+    buf_release(&s.head);
+    return 0;
+}
+
+/* ---- CGI -------------------------------------------------------------------------------------- */
+
+bool fcgi_is_socket_given(void)
+{
+    int listening = 0;
+    socklen_t n = sizeof listening;
+    return !FCGX_IsCGI() &&
+           getsockopt(STDIN_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &listening, &n) == 0 && listening;
+}
+
+bool fcgi_is_cgi(void)
+{
+    return env_get("GATEWAY_INTERFACE") != NULL && FCGX_IsCGI();
+}
+
+static void write_all(const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(STDOUT_FILENO, p, n);
+        if (done < 0 && errno != EINTR)
+            return;
+        p += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+}
+
+int fcgi_cgi(const struct fcgi *f)
+{
+    struct req r = {.arena = f->arena};
+    struct intake in = {.r = &r};
+    struct resp w;
+    struct buf head;
+    resp_init(&w);
+    buf_init(&head, RESP_HEADERS_MAX + 4096);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        const char *value = env_get(table[i].name.p);
+        if (value)
+            take(&in, i, str_of(value));
+    }
+    take_body(f, &in, read_stdin, NULL);
+    answer(f, &in, &w, &head);
+    write_all(head.data, head.len);
+    if (sends_body(&r, &w))
+        write_all(w.body.data, w.body.len);
+    resp_release(&w);
+    buf_release(&head);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* main_intake: freshet-intake, the only way in: it verifies, normalises and writes to the inbox side
+ * of the ledger. Its crypto is mbedTLS. */
+#include "api/service.h"
+
+static int processes(const struct conf *c)
+{
+    return (int)c->intake_processes;
+}
+
+static size_t body_max(const struct conf *c)
+{
+    return (size_t)c->admin_max_body;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct service intake = {
+        .program = "freshet-intake",
+        .proc = "intake",
+        .socket = "run/intake.sock",
+        .help = "Takes admin requests for the instance in DIR by FastCGI on DIR/run/intake.sock.\n"
+                "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n",
+        .router = &router_intake,
+        .role = LEDGER_INBOX,
+        .hash = digest_mbed_sha256,
+        .processes = processes,
+        .body_max = body_max,
+    };
+    return service_main(&intake, argc, argv);
+}

@@ -1,0 +1,14 @@
+/* routes_intake: the rows of routes.def that freshet-intake serves. */
+#include "api/admin.h"
+
+static const struct route routes[] = {
+#define ROW_API(...)
+#define ROW_INTAKE(method, pattern, fn, params, scope, flags, cache, produces, summary)            \
+    {method, pattern, fn, params, scope, flags, cache, produces, summary},
+#define X(program, ...) ROW_##program(__VA_ARGS__)
+#include "api/routes.def"
+#undef X
+};
+
+const struct router router_intake = {
+    .routes = routes, .n = ARRAY_LEN(routes), .authorize = admin_authorize, .audited = admin_audit};
