@@ -54,8 +54,10 @@ static bool may_touch(enum ledger_role role, const char *table, bool write)
 {
     if (!table)
         return false;
+    if (!write && strncmp(table, "public_", 7) == 0)
+        return true;
     if (role == LEDGER_READ)
-        return !write && strncmp(table, "public_", 7) == 0;
+        return false;
     for (size_t i = 0; i < ARRAY_LEN(inbox_rights); i++)
         if (strcmp(table, inbox_rights[i].table) == 0)
             return write ? inbox_rights[i].write : inbox_rights[i].read;
@@ -370,6 +372,16 @@ enum rc query_open(struct ledger *l, enum stmt_id id, struct query *ret, struct 
     enum rc rc = open_bound(l, id, ret, err, types, &ap);
     va_end(ap);
     return rc;
+}
+
+void query_bind_list(struct query *q, int first, int max, const struct str *list, size_t n)
+{
+    for (int i = 0; i < max; i++)
+        if ((size_t)i < n)
+            sqlite3_bind_text64(q->s, first + i, list[i].p, list[i].n, SQLITE_TRANSIENT,
+                                SQLITE_UTF8);
+        else
+            sqlite3_bind_null(q->s, first + i);
 }
 
 enum rc query_next(struct ledger *l, struct query *q, struct err *err)

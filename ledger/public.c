@@ -5,7 +5,6 @@
 #include "ledger/query.h"
 
 #define ROW_ARENA (1u << 16)
-#define SOURCE_FILTER_MAX 65536 /* bytes of a source list as JSON */
 
 /* A row that must be there for the request to make sense. */
 static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
@@ -105,46 +104,40 @@ static enum rc pending_all(struct ledger *l, int64_t last, bool down, int64_t *r
     return RC_OK;
 }
 
-static enum rc filter_json(const struct public_change_query *q, struct buf *out, struct err *err)
+static enum rc pending_of(struct ledger *l, const struct public_change_query *q, int64_t last,
+                          int64_t *ret, struct err *err)
 {
-    buf_byte(out, '[');
-    for (size_t i = 0; i < q->n_sources; i++) {
-        /* An id that is no slug names no source; it must not reach JSON text either. */
-        if (str_is_slug(q->sources[i], 64))
-            buf_printf(out, "%s\"%.*s\"", out->len > 1 ? "," : "", STR_FMT(q->sources[i]));
-    }
-    buf_byte(out, ']');
-    enum rc rc = buf_rc(out);
-    return rc == RC_OK ? rc : err_set(err, rc, "source", "the list is too long");
+    CLEANUP(query_close) struct query rows = {0};
+    TRY(query_open(l, q->descending ? Q_R_PENDING_DOWN_OF : Q_R_PENDING_UP_OF, &rows, err, "im",
+                   last, (int64_t)-1));
+    query_bind_list(&rows, SOURCE_LIST_FIRST, PUBLIC_SOURCES_MAX, q->sources, q->n_sources);
+    TRY(query_next(l, &rows, err));
+    *ret = col_i64(&rows, 0);
+    return RC_OK;
 }
 
-static enum rc changes_of(struct ledger *l, const struct public_change_query *q, struct str list,
+static enum rc changes_of(struct ledger *l, const struct public_change_query *q,
                           public_change_fn *fn, void *ctx, int64_t *ret_pending, struct err *err)
 {
     int64_t last = q->after;
+    if (q->n_sources > PUBLIC_SOURCES_MAX)
+        return err_set(err, RC_INVALID, "source", "takes at most %d sources", PUBLIC_SOURCES_MAX);
     {
         CLEANUP(query_close) struct query rows = {0};
-        TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN_OF : Q_R_CHANGES_UP_OF, &rows, err,
-                       "iis", q->after, q->limit, list));
+        TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN_OF : Q_R_CHANGES_UP_OF, &rows, err, "ii",
+                       q->after, q->limit));
+        query_bind_list(&rows, SOURCE_LIST_FIRST, PUBLIC_SOURCES_MAX, q->sources, q->n_sources);
         TRY(hand_out(l, &rows, fn, ctx, &last, err));
     }
-    return query_i64(l, q->descending ? Q_R_PENDING_DOWN_OF : Q_R_PENDING_UP_OF, ret_pending, err,
-                     "is", last, list);
+    return pending_of(l, q, last, ret_pending, err);
 }
 
 enum rc public_changes(struct ledger *l, const struct public_change_query *q, public_change_fn *fn,
                        void *ctx, int64_t *ret_pending, struct err *err)
 {
     int64_t last = q->after;
-    if (q->n_sources) {
-        struct buf list;
-        buf_init(&list, SOURCE_FILTER_MAX);
-        enum rc rc = filter_json(q, &list, err);
-        if (rc == RC_OK)
-            rc = changes_of(l, q, buf_view(&list), fn, ctx, ret_pending, err);
-        buf_release(&list);
-        return rc;
-    }
+    if (q->n_sources)
+        return changes_of(l, q, fn, ctx, ret_pending, err);
     {
         CLEANUP(query_close) struct query rows = {0};
         TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN : Q_R_CHANGES_UP, &rows, err, "ii",

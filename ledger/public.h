@@ -33,6 +33,7 @@ struct public_change {
 typedef enum rc public_change_fn(void *ctx, const struct public_change *c, struct err *err);
 MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
                                      struct public_change *ret, struct err *err);
+#define PUBLIC_SOURCES_MAX 16 /* sources in one filter: each is one index range */
 struct public_change_query {
     int64_t after; /* seq > after (ascending) or seq < after (descending; INT64_MAX: tip) */
     bool descending;

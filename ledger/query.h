@@ -19,6 +19,11 @@
 #include <sqlite3.h>
 #include "ledger/ledger.h"
 
+/* A filter by source: parameters 3 to 18, of which unused ones are NULL and match nothing. */
+#define SOURCE_LIST                                                                                \
+    "(?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+#define SOURCE_LIST_FIRST 3
+
 enum stmt_id {
 #define X(name, role, sql) Q_##name,
 #include "ledger/statements.def"
@@ -45,6 +50,8 @@ struct query {
 
 MUST_CHECK enum rc query_open(struct ledger *l, enum stmt_id id, struct query *ret, struct err *err,
                               const char *types, ...);
+/* Binds a list to the parameters first … first + max - 1, NULL where the list is shorter. */
+void query_bind_list(struct query *q, int first, int max, const struct str *list, size_t n);
 /* RC_OK: a row. RC_NOT_FOUND: no more (err is not set). */
 MUST_CHECK enum rc query_next(struct ledger *l, struct query *q, struct err *err);
 void query_close(struct query *q);
