@@ -1,0 +1,269 @@
+/* freshet-scheduler: looks at sources when they are due or asked for. One per instance.
+ *
+ *   every 200 ms: new requests? sources due?   always: drive checks, commit what has ended
+ *
+ * Invariants
+ *   1. One scheduler per instance: it holds run/scheduler.lock (flock) as long as it lives.
+ *   2. SIGTERM and SIGINT: no new checks; those under way get STOP_GRACE_MS to end, what has ended
+ *      is committed, the rest is abandoned and stays due.
+ *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "core/clock.h"
+#include "core/log.h"
+#include "detectors/detect.h"
+#include "detectors/orders.h"
+
+#define POLL_MS 200
+#define HEARTBEAT_MS 5000
+#define STOP_GRACE_MS 2000
+#define SPOOL_KEEP_MS DAY_MS /* a body that nobody came for in a day is fetched again */
+
+struct scheduler {
+    struct arena settings, scratch;
+    struct instance inst;
+    struct ledger *ledger;
+    struct detect *detect;
+    struct orders *orders;
+    int lock, signals;
+    bool stop;
+    int64_t polled_at, beat_at; /* clock_mono */
+    int64_t *due;               /* room for due_max source numbers */
+    size_t n_due, due_max;
+};
+
+static const char usage[] =
+    "usage: freshet-scheduler [-C DIR]\n"
+    "Looks at the sources of the instance in DIR when they are due or asked for.\n"
+    "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
+    "  --help   this text\n"
+    "`freshet up` starts it together with everything else.\n";
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* Details may name hosts, so those of withheld sources stay in the ledger. */
+static void tell_check(const struct source *s, const struct check_result *r)
+{
+    char name[SOURCE_LOG_NAME_MAX];
+    bool open = s->level < LEVEL_RESTRICTED;
+    bool fails_first = outcome_failure(r->outcome) && r->state.failures == 1;
+    enum log_level level = fails_first                     ? LOG_WARN
+                           : outcome_candidate(r->outcome) ? LOG_INFO
+                                                           : LOG_DEBUG;
+    log_event(level, outcome_failure(r->outcome) ? "check.failed" : "check.done",
+              LOG_S("source", source_log_name(s, name)), LOG_S("outcome", outcome_name(r->outcome)),
+              LOG_S("detail", open ? r->detail : ""), LOG_S("event", open ? r->event_id : ""),
+              LOG_S("because", r->due_because), LOG_I("attempts", r->attempts),
+              LOG_I("bytes", r->bytes_in));
+}
+
+static void on_checked(void *ctx, const struct source *s, const struct check_result *r)
+{
+    struct scheduler *sc = ctx;
+    if (r->request_no)
+        orders_count(sc->orders, r->request_no);
+    tell_check(s, r);
+}
+
+/* ---- one turn -------------------------------------------------------------------------------- */
+
+static enum rc collect_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
+{
+    struct scheduler *sc = ctx;
+    (void)due_at, (void)err;
+    if (sc->n_due < sc->due_max && !detect_has(sc->detect, src_no))
+        sc->due[sc->n_due++] = src_no;
+    return RC_OK;
+}
+
+static enum rc add_due(struct scheduler *sc, struct err *err)
+{
+    sc->n_due = 0;
+    /* Those under way are still due in the ledger, so the list must be long enough to pass them. */
+    TRY(check_due(sc->ledger, clock_now(), (int64_t)sc->due_max, collect_due, sc, err));
+    for (size_t i = 0; i < sc->n_due && detect_has_room(sc->detect); i++) {
+        struct source s;
+        arena_reset(&sc->scratch);
+        TRY(source_by_no(sc->ledger, &sc->scratch, sc->due[i], &s, err));
+        TRY(detect_add(sc->detect, &s, NULL, 0, err));
+    }
+    return RC_OK;
+}
+
+static enum rc beat(struct scheduler *sc, struct err *err)
+{
+    if (sc->beat_at != 0 && clock_mono() - sc->beat_at < HEARTBEAT_MS)
+        return RC_OK;
+    sc->beat_at = clock_mono();
+    return ledger_heartbeat(sc->ledger, "scheduler", clock_now(), err);
+}
+
+static enum rc poll_ledger(struct scheduler *sc, struct err *err)
+{
+    if (clock_mono() - sc->polled_at < POLL_MS)
+        return RC_OK;
+    sc->polled_at = clock_mono();
+    TRY(orders_take(sc->orders, clock_now(), err));
+    return add_due(sc, err);
+}
+
+static void read_signals(struct scheduler *sc)
+{
+    struct signalfd_siginfo info;
+    while (read(sc->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        sc->stop = true;
+}
+
+static enum rc turn(struct scheduler *sc, struct err *err)
+{
+    size_t open;
+    TRY(beat(sc, err));
+    TRY(poll_ledger(sc, err));
+    TRY(orders_feed(sc->orders, sc->detect, err));
+    TRY(detect_drive(sc->detect, POLL_MS, &open, err));
+    TRY(orders_finish(sc->orders, clock_now(), err));
+    read_signals(sc);
+    return RC_OK;
+}
+
+static enum rc run_until_stopped(struct scheduler *sc, struct err *err)
+{
+    while (!sc->stop) {
+        enum rc rc = turn(sc, err);
+        if (rc == RC_BUSY || rc == RC_NOMEM)
+            log_err(LOG_WARN, "scheduler.waits", err);
+        else
+            TRY(rc);
+    }
+    return RC_OK;
+}
+
+static enum rc wind_down(struct scheduler *sc, struct err *err)
+{
+    size_t open = 1;
+    int64_t until = clock_mono() + STOP_GRACE_MS;
+    sc->stop = false; /* a second signal cuts the grace short */
+    while (open > 0 && !sc->stop && clock_mono() < until) {
+        TRY(detect_drive(sc->detect, POLL_MS / 4, &open, err));
+        read_signals(sc);
+    }
+    TRY(detect_flush(sc->detect, err));
+    return orders_finish(sc->orders, clock_now(), err);
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+static void set_log_level(const char *name)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(names[i], name) == 0)
+            log_level_min((enum log_level)i);
+}
+
+static enum rc take_lock(struct scheduler *sc, struct err *err)
+{
+    char *path = instance_path(&sc->settings, &sc->inst, "run/scheduler.lock");
+    if (!path)
+        return err_set(err, RC_NOMEM, "", "no memory");
+    sc->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (sc->lock < 0)
+        return err_set(err, RC_IO, "", "cannot open %s: %s", path, strerror(errno));
+    if (flock(sc->lock, LOCK_EX | LOCK_NB) != 0)
+        return err_set(err, RC_CONFLICT, "", "another scheduler works in %s: stop it first",
+                       sc->inst.dir);
+    return RC_OK;
+}
+
+static enum rc catch_signals(struct scheduler *sc, struct err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
+        sc->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (sc->signals < 0)
+        return err_set(err, RC_IO, "", "cannot catch signals: %s", strerror(errno));
+    return RC_OK;
+}
+
+static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
+{
+    TRY(clock_init(err));
+    TRY(log_open("scheduler", NULL, err));
+    TRY(instance_load(&sc->settings, dir, &sc->inst, err));
+    set_log_level(sc->inst.conf.log_level);
+    TRY(take_lock(sc, err));
+    TRY(catch_signals(sc, err));
+    TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
+    TRY(orders_new(sc->ledger, &sc->orders, err));
+    TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
+    detect_wake_fd(sc->detect, sc->signals);
+    detect_sweep(sc->detect, clock_now() - SPOOL_KEEP_MS);
+    sc->due_max = 2 * ((size_t)sc->inst.conf.max_concurrency + DETECT_BATCH);
+    sc->due = calloc(sc->due_max, sizeof *sc->due);
+    return sc->due ? RC_OK : err_set(err, RC_NOMEM, "", "no memory");
+}
+
+static void release(struct scheduler *sc)
+{
+    detect_free(&sc->detect);
+    orders_free(&sc->orders);
+    ledger_close(&sc->ledger);
+    free(sc->due);
+    if (sc->signals >= 0)
+        close(sc->signals);
+    if (sc->lock >= 0)
+        close(sc->lock);
+    arena_release(&sc->scratch);
+    arena_release(&sc->settings);
+}
+
+static enum rc work(const char *dir, struct err *err)
+{
+    struct scheduler sc = {.lock = -1, .signals = -1};
+    arena_init(&sc.settings, 4u << 20);
+    arena_init(&sc.scratch, 16u << 20);
+    enum rc rc = start(&sc, dir, err);
+    if (rc == RC_OK) {
+        log_event(LOG_INFO, "scheduler.started", LOG_S("dir", sc.inst.dir));
+        rc = run_until_stopped(&sc, err);
+        if (rc == RC_OK)
+            rc = wind_down(&sc, err);
+        log_event(LOG_INFO, "scheduler.stopped", LOG_I("ok", rc == RC_OK));
+    }
+    release(&sc);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    const char *dir = env_get("FRESHET_DIR");
+    struct err err;
+    for (int c; (c = getopt_long(argc, argv, "C:h", options, NULL)) != -1;) {
+        if (c == 'C') {
+            dir = optarg;
+            continue;
+        }
+        fputs(usage, c == 'h' ? stdout : stderr);
+        return c == 'h' ? 0 : 2;
+    }
+    if (optind < argc) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (work(dir ? dir : ".", &err) == RC_OK)
+        return 0;
+    log_err(LOG_ERROR, "scheduler.failed", &err);
+    return 1;
+}
