@@ -253,10 +253,11 @@ enum rc request_get(struct ledger *l, struct arena *a, const char *id, struct ch
     return rc == RC_NOT_FOUND ? err_set(err, rc, "check_id", "no such check") : rc;
 }
 
-enum rc request_next(struct ledger *l, struct arena *a, struct check_request *ret, struct err *err)
+enum rc request_next(struct ledger *l, struct arena *a, int64_t after_no, struct check_request *ret,
+                     struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_REQUEST_NEXT, &q, err, ""));
+    TRY(query_open(l, Q_REQUEST_NEXT, &q, err, "i", after_no));
     return read_request(l, a, &q, ret, err);
 }
 

@@ -65,9 +65,10 @@ MUST_CHECK enum rc request_add(struct ledger *l, const struct token *by, struct 
                                bool *ret_repeated, struct err *err);
 MUST_CHECK enum rc request_get(struct ledger *l, struct arena *a, const char *id,
                                struct check_request *ret, struct err *err);
-/* Scheduler: oldest request that is open or (after a crash) running; RC_NOT_FOUND when none. */
-MUST_CHECK enum rc request_next(struct ledger *l, struct arena *a, struct check_request *ret,
-                                struct err *err);
+/* Scheduler: oldest request after number after_no that is open or (after a crash) running;
+ * RC_NOT_FOUND when none. */
+MUST_CHECK enum rc request_next(struct ledger *l, struct arena *a, int64_t after_no,
+                                struct check_request *ret, struct err *err);
 /* open → running with the number of sources it means; → done/failed. Own transactions. */
 MUST_CHECK enum rc request_start(struct ledger *l, int64_t no, int64_t total, struct err *err);
 MUST_CHECK enum rc request_finish(struct ledger *l, int64_t no, bool ok, const char *detail,

@@ -15,6 +15,15 @@ const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX
     return out;
 }
 
+/* What is only looked at by hand is never due by itself. */
+static int64_t first_due(const struct source *s, int64_t now)
+{
+    for (size_t i = 0; i < s->n_triggers; i++)
+        if (s->triggers[i].type != TRIGGER_MANUAL)
+            return now;
+    return s->n_triggers ? -1 : now;
+}
+
 enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err)
 {
     int64_t no;
@@ -27,7 +36,7 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
                        s->id);
     TRY(rc);
     TRY(query_i64(l, Q_SOURCE_LAST, &no, err, ""));
-    TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, now));
+    TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, first_due(s, now)));
     TRY(replay_append(l, now, "source.add", no, s->id, s->spec, err));
     s->no = no;
     s->created_at = s->updated_at = now;
@@ -47,7 +56,8 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     if (rc == RC_OK && strcmp(old.url, s->url) != 0)
         rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);
     if (rc == RC_OK)
-        rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, now);
+        rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
+                       old.retired_at >= 0 ? (int64_t)-1 : first_due(s, now));
     if (rc == RC_OK)
         rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
     arena_release(&a);

@@ -27,6 +27,7 @@ enum trigger_type {
     TRIGGER_INTERVAL,
     TRIGGER_MANUAL
 };
+MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
 #define SOURCE_TRIGGERS_MAX 8
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16

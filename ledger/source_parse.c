@@ -35,6 +35,15 @@ enum rc level_parse(const char *s, enum level *ret)
     return RC_OK;
 }
 
+enum rc trigger_parse(const char *s, enum trigger_type *ret)
+{
+    int i = name_index(trigger_names, ARRAY_LEN(trigger_names), s);
+    if (i < 0)
+        return RC_INVALID;
+    *ret = (enum trigger_type)i;
+    return RC_OK;
+}
+
 static bool known_field(const char *name)
 {
     static const char *const fields[] = {
@@ -147,11 +156,9 @@ static enum rc read_trigger(yyjson_val *v, struct trigger *t, struct err *err)
         return err_set(err, RC_INVALID, "triggers",
                        "must hold objects such as {\"type\":\"annual\",\"month\":7}");
     TRY(json_get_str(v, "type", &type, err));
-    int which = name_index(trigger_names, ARRAY_LEN(trigger_names), type);
-    if (which < 0)
+    if (trigger_parse(type, &t->type) != RC_OK)
         return err_set(err, RC_INVALID, "triggers.type",
                        "must be annual, redistricting, census, interval or manual");
-    t->type = (enum trigger_type)which;
     TRY(json_get_i64(v, "month", 1, 12, &month, err));
     TRY(json_get_i64(v, "through", 1, 12, &through, err));
     TRY(json_get_i64(v, "year", 1900, 9999, &year, err));
