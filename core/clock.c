@@ -286,8 +286,11 @@ static bool join(const struct parts *t, int64_t *ret)
     if (t->month < 1 || t->month > 12 || t->day < 1 || t->day > month_days(t->year, t->month) ||
         t->hour > 23 || t->min > 59 || t->sec > 60)
         return false;
-    *ret = time_civil(t->year, t->month, t->day) + t->hour * 3600000LL + t->min * 60000LL +
-           t->sec * 1000LL + t->ms;
+    int64_t at = time_civil(t->year, t->month, t->day) + t->hour * 3600000LL + t->min * 60000LL +
+                 t->sec * 1000LL + t->ms;
+    if (at > MS_MAX) /* the leap second of the last minute */
+        return false;
+    *ret = at;
     return true;
 }
 

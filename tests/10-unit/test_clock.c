@@ -114,7 +114,8 @@ static void refusing_rfc3339(void **state)
                                       "-026-07-02T10:00:00Z",
                                       "+2026-07-02T10:00:00Z",
                                       "0000-01-01T00:00:00+00:01",
-                                      "9999-12-31T23:59:59-00:01"};
+                                      "9999-12-31T23:59:59-00:01",
+                                      "9999-12-31T23:59:60Z"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         int64_t at = -77;
         assert_rc(time_parse(str_of(bad[i]), &at), RC_INVALID);
@@ -166,7 +167,8 @@ static void refusing_http(void **state)
                                       "Sunday, 06-Nov-1994 08:49:37 GMT",
                                       "Sun Nov 6 08:49:37 1994",
                                       "Sun Nov  6 08:49:37 94",
-                                      "06 Nov 1994 08:49:37 GMT"};
+                                      "06 Nov 1994 08:49:37 GMT",
+                                      "Fri, 31 Dec 9999 23:59:60 GMT"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         int64_t at = -77;
         assert_rc(time_parse_http(str_of(bad[i]), &at), RC_INVALID);
