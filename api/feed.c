@@ -213,6 +213,8 @@ static enum rc put_rows(struct ledger *l, const struct feed_query *q, int64_t si
         x->floor = since;
     }
     TRY(public_changes(l, &pq, put_row, x, ret_pending, err));
+    if (x->n < q->limit) /* a page with room left is the last one, also where rows were withdrawn */
+        *ret_pending = 0;
     return desc ? subtract_below(l, pq, since, ret_pending, err) : RC_OK;
 }
 
