@@ -2,6 +2,7 @@
  * walk it and know no field by name, except `headers` and the four ways to give a body. */
 #include "tests/upstream/spec.h"
 
+#include "core/file.h"
 #include "tests/upstream/generate.h"
 
 #define HEADERS_MAX 256             /* lines; more are played with `endless` */
@@ -248,14 +249,11 @@ static enum rc body_file(struct spec_home *h, yyjson_val *v, struct buf *out, st
     const char *name = yyjson_get_str(v);
     if (!name || !*name || *name == '/' || strstr(name, ".."))
         return err_set(err, RC_INVALID, "body_file", "must be a path below the scenario's folder");
-    char path[1024], chunk[8192];
+    char path[1024];
+    struct err inner;
     snprintf(path, sizeof path, "%s/%s", h->dir, name);
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return err_set(err, RC_INVALID, "body_file", "cannot be read: %s", path);
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
-        buf_add(out, chunk, n);
-    fclose(f);
+    if (file_read(path, out, &inner) != RC_OK)
+        return err_set(err, RC_INVALID, "body_file", "%s: %s", path, inner.msg);
     return RC_OK;
 }
 
