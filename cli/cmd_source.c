@@ -1,0 +1,225 @@
+/* source list, show, retire: the sources of an instance, as the operator sees them.
+ *
+ * Invariants
+ *   1. This is the operator's own machine: nothing is withheld here. Secret values are not in a
+ *      declaration to begin with (I12).
+ * Called by main_freshet.c. */
+#include "cli/source_put.h"
+#include "core/clock.h"
+#include "handler/project.h"
+#include "ledger/check.h"
+
+#define CHECKS_SHOWN 5
+
+static yyjson_mut_val *state_json(yyjson_mut_doc *d, const struct check_state *st)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    char hex[SHA256_HEX];
+    sha256_hex(&st->seen_sha, hex);
+    json_add_str(d, o, "last_outcome", *st->last_outcome ? st->last_outcome : NULL);
+    json_add_str(d, o, "last_detail", *st->last_detail ? st->last_detail : NULL);
+    json_add_time(d, o, "checked_at", st->checked_at);
+    json_add_time(d, o, "reached_at", st->reached_at);
+    json_add_time(d, o, "verified_at", st->verified_at);
+    json_add_time(d, o, "changed_at", st->changed_at);
+    json_add_time(d, o, "next_check_at", st->next_check_at);
+    yyjson_mut_obj_add_int(d, o, "checks", st->checks);
+    yyjson_mut_obj_add_int(d, o, "failures", st->failures);
+    json_add_str(d, o, "etag", *st->etag ? st->etag : NULL);
+    json_add_str(d, o, "last_modified", *st->last_modified ? st->last_modified : NULL);
+    json_add_str(d, o, "sha256", st->has_seen ? hex : NULL);
+    return o;
+}
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+struct listing {
+    struct cli *c;
+    struct table table;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *rows;
+    bool retired;
+};
+
+static enum rc add_json(struct listing *l, const struct source *s, const struct check_state *st)
+{
+    yyjson_mut_val *o = source_json(l->c, l->doc, s);
+    yyjson_mut_obj_add_val(l->doc, o, "state", state_json(l->doc, st));
+    yyjson_mut_arr_append(l->rows, o);
+    return RC_OK;
+}
+
+static enum rc add_row(struct listing *l, const struct source *s, const struct check_state *st)
+{
+    table_cell(&l->table, s->id);
+    table_cell(&l->table, level_name(s->level));
+    table_cell(&l->table, s->retired_at >= 0 ? "retired" : st->last_outcome);
+    table_cell(&l->table, cli_time(l->c, st->checked_at));
+    table_cell(&l->table, cli_time(l->c, st->next_check_at));
+    table_cell(&l->table, s->url);
+    return RC_OK;
+}
+
+static enum rc list_one(void *ctx, const struct source *s, struct err *err)
+{
+    struct listing *l = ctx;
+    struct check_state st;
+    if (s->retired_at >= 0 && !l->retired)
+        return RC_OK;
+    TRY(check_state_get(l->c->ledger, s->no, &st, err));
+    return l->c->json ? add_json(l, s, &st) : add_row(l, s, &st);
+}
+
+int cmd_source_list(struct cli *c)
+{
+    struct listing l = {.c = c, .retired = cli_has(c, "retired")};
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (c->json) {
+        l.doc = json_doc(&c->arena);
+        yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+        yyjson_mut_doc_set_root(l.doc, root);
+        l.rows = yyjson_mut_obj_add_arr(l.doc, root, "sources");
+    } else {
+        table_begin(&l.table, c, "source|level|last outcome|checked|next check|url");
+    }
+    if (source_each(c->ledger, 0, list_one, &l, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (c->json)
+        return cli_print_json(c, l.doc);
+    if (l.table.rows == l.table.columns)
+        cli_hint(c, "No sources yet. Add one with: freshet source add --id ID --url URL\n");
+    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static enum rc add_receipt_json(void *ctx, const struct check_receipt *r, struct err *err)
+{
+    struct listing *l = ctx;
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    (void)err;
+    json_add_time(l->doc, o, "started_at", r->started_at);
+    json_add_str(l->doc, o, "outcome", r->outcome);
+    json_add_str(l->doc, o, "detail", r->detail);
+    json_add_str(l->doc, o, "due_because", r->due_because);
+    yyjson_mut_obj_add_int(l->doc, o, "http", r->http);
+    yyjson_mut_obj_add_int(l->doc, o, "attempts", r->attempts);
+    yyjson_mut_obj_add_int(l->doc, o, "bytes_in", r->bytes_in);
+    yyjson_mut_obj_add_int(l->doc, o, "bytes_saved", r->bytes_saved);
+    return RC_OK;
+}
+
+static enum rc add_receipt_row(void *ctx, const struct check_receipt *r, struct err *err)
+{
+    struct listing *l = ctx;
+    (void)err;
+    table_cell(&l->table, cli_time(l->c, r->started_at));
+    table_cell(&l->table, r->outcome);
+    table_cell_i64(&l->table, r->http);
+    table_cell(&l->table, r->due_because);
+    table_cell(&l->table, r->detail);
+    return RC_OK;
+}
+
+static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
+                     int64_t checks)
+{
+    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
+    yyjson_mut_val *root = source_json(c, l.doc, s);
+    yyjson_mut_doc_set_root(l.doc, root);
+    yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
+    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "latest_checks");
+    if (check_receipts(c->ledger, s->no, checks, add_receipt_json, &l, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    return cli_print_json(c, l.doc);
+}
+
+static void print_line(const struct cli *c, const char *name, const char *value)
+{
+    if (value && *value)
+        printf("%s%-14s%s %s\n", cli_on(c, CLI_BOLD), name, cli_off(c), value);
+}
+
+static void print_facts(struct cli *c, const struct source *s, const struct check_state *st)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(&st->seen_sha, hex);
+    print_line(c, "source", s->id);
+    print_line(c, "title", s->title);
+    print_line(c, "url", s->url);
+    print_line(c, "detector", s->detector);
+    print_line(c, "collection", s->collection);
+    print_line(c, "level", level_name(s->level));
+    print_line(c, "license", s->license);
+    print_line(c, "retired", s->retired_at >= 0 ? cli_time(c, s->retired_at) : "");
+    print_line(c, "last outcome", st->last_outcome);
+    print_line(c, "", st->last_detail);
+    print_line(c, "checked", cli_time(c, st->checked_at));
+    print_line(c, "reached", cli_time(c, st->reached_at));
+    print_line(c, "changed", cli_time(c, st->changed_at));
+    print_line(c, "next check", cli_time(c, st->next_check_at));
+    print_line(c, "etag", st->etag);
+    print_line(c, "last modified", st->last_modified);
+    print_line(c, "sha256", st->has_seen ? hex : "");
+}
+
+static int show_text(struct cli *c, const struct source *s, const struct check_state *st,
+                     int64_t checks)
+{
+    struct listing l = {.c = c};
+    print_facts(c, s, st);
+    table_begin(&l.table, c, "latest checks|outcome|http|because|detail");
+    if (check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (l.table.rows > l.table.columns)
+        putchar('\n');
+    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+}
+
+int cmd_source_show(struct cli *c)
+{
+    struct source s;
+    struct check_state st;
+    int64_t checks = CHECKS_SHOWN;
+    if (!cli_opt_i64(c, "checks", 0, 10000, &checks))
+        return CLI_USAGE;
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (source_by_id(c->ledger, &c->arena, c->args[0], &s, &c->err) != RC_OK ||
+        check_state_get(c->ledger, s.no, &st, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    return c->json ? show_json(c, &s, &st, checks) : show_text(c, &s, &st, checks);
+}
+
+/* ---- retire ---------------------------------------------------------------------------------- */
+
+static enum rc retire(struct cli *c, const char *id)
+{
+    struct source s;
+    int64_t now = clock_now();
+    TRY(source_by_id(c->ledger, &c->arena, id, &s, &c->err));
+    if (s.retired_at >= 0)
+        return err_set(&c->err, RC_CONFLICT, "", "%s is retired already", id);
+    TRY(source_retire(c->ledger, s.no, now, &c->err));
+    TRY(source_by_id(c->ledger, &c->arena, id, &s, &c->err));
+    return project_source(c->ledger, &c->inst, &s, now, &c->err);
+}
+
+int cmd_source_retire(struct cli *c)
+{
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (ledger_begin(c->ledger, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (retire(c, c->args[0]) != RC_OK) {
+        ledger_abort(c->ledger);
+        return cli_fail(c, c->command->name);
+    }
+    if (ledger_commit(c->ledger, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (c->json)
+        return printf("{\"retired\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+    cli_hint(c, "Retired %s. Its history stays; nothing is looked at any more.\n", c->args[0]);
+    return CLI_DONE;
+}

@@ -1,0 +1,186 @@
+/* source add, source set: a declaration from options (source_flags.def) or a file.
+ *
+ * Invariants
+ *   1. Options only build JSON; source_parse alone decides what is valid.
+ *   2. What no option names stays as the file or the stored declaration has it.
+ * Called by main_freshet.c. */
+#include "cli/source_put.h"
+
+enum kind { KIND_TEXT, KIND_JSON, KIND_LIST, KIND_HEADER, KIND_LIMIT };
+
+static const struct flag {
+    const char *flag, *field;
+    enum kind kind;
+    const char *argument;
+} flags[] = {
+#define FLAG(flag, field, kind, argument, help) {flag, field, KIND_##kind, argument},
+#include "cli/source_flags.def"
+#undef FLAG
+};
+
+struct decl {
+    struct cli *c;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *root;
+    bool given[ARRAY_LEN(flags)]; /* a list given again grows, the first time it starts anew */
+};
+
+/* ---- options to JSON ------------------------------------------------------------------------- */
+
+static void put(struct decl *d, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val)
+{
+    yyjson_mut_obj_put(obj, yyjson_mut_strcpy(d->doc, key), val);
+}
+
+/* The member, made when it is missing or of another type. */
+static yyjson_mut_val *member(struct decl *d, const char *key, bool fresh, bool list)
+{
+    yyjson_mut_val *v = fresh ? NULL : yyjson_mut_obj_get(d->root, key);
+    if (list ? yyjson_mut_is_arr(v) : yyjson_mut_is_obj(v))
+        return v;
+    v = list ? yyjson_mut_arr(d->doc) : yyjson_mut_obj(d->doc);
+    put(d, d->root, key, v);
+    return v;
+}
+
+static yyjson_mut_val *json_value(struct decl *d, const struct flag *f, const char *text)
+{
+    yyjson_val *v = NULL;
+    struct err ignored;
+    if (json_parse(&d->c->arena, str_of(text), 0, f->flag, &v, &ignored) == RC_OK)
+        return yyjson_val_mut_copy(d->doc, v);
+    cli_usage(d->c, "--%s needs %s as JSON, not '%s'", f->flag, f->argument, text);
+    return NULL;
+}
+
+static int put_header(struct decl *d, const struct flag *f, const char *text)
+{
+    struct str rest = str_of(text), name;
+    if (!str_next(&rest, ':', &name) || rest.n == 0)
+        return cli_usage(d->c, "--%s needs 'Name: value', not '%s'", f->flag, text);
+    char *key = arena_str(&d->c->arena, str_trim(name));
+    struct str value = str_trim(rest);
+    if (!key)
+        return cli_error(d->c, d->c->command->name, "no memory");
+    put(d, member(d, f->field, false, false), key, yyjson_mut_strncpy(d->doc, value.p, value.n));
+    return CLI_DONE;
+}
+
+static int put_flag(struct decl *d, size_t i, const char *text)
+{
+    const struct flag *f = &flags[i];
+    bool first = !d->given[i];
+    yyjson_mut_val *v = NULL;
+    d->given[i] = true;
+    if (f->kind == KIND_HEADER)
+        return put_header(d, f, text);
+    if (f->kind == KIND_TEXT)
+        v = yyjson_mut_strcpy(d->doc, text);
+    else if (!(v = json_value(d, f, text)))
+        return CLI_USAGE;
+    if (f->kind == KIND_LIST)
+        yyjson_mut_arr_append(member(d, f->field, first, true), v);
+    else
+        put(d, f->kind == KIND_LIMIT ? member(d, "limits", false, false) : d->root, f->field, v);
+    return CLI_DONE;
+}
+
+static int put_options(struct decl *d)
+{
+    const struct cli *c = d->c;
+    for (size_t k = 0; k < c->n_opts; k++)
+        for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+            if (strcmp(c->opts[k].row->name, flags[i].flag) != 0)
+                continue;
+            int code = put_flag(d, i, c->opts[k].value);
+            if (code != CLI_DONE)
+                return code;
+        }
+    return CLI_DONE;
+}
+
+/* Begins with a copy of base, or with nothing. */
+static int begin(struct decl *d, struct cli *c, yyjson_val *base)
+{
+    *d = (struct decl){.c = c, .doc = json_doc(&c->arena)};
+    d->root = base ? yyjson_val_mut_copy(d->doc, base) : yyjson_mut_obj(d->doc);
+    yyjson_mut_doc_set_root(d->doc, d->root);
+    return put_options(d);
+}
+
+/* ---- storing --------------------------------------------------------------------------------- */
+
+static enum rc parse_and_store(struct decl *d, bool update, struct source *ret)
+{
+    struct cli *c = d->c;
+    yyjson_val *decl = NULL;
+    bool ignored;
+    TRY(source_decl(c, d->doc, "the declaration", &decl));
+    TRY(source_parse(&c->arena, decl, ret, &c->err));
+    TRY(ledger_begin(c->ledger, &c->err));
+    enum rc rc = source_store(c, ret, update, &ignored);
+    if (rc != RC_OK) {
+        ledger_abort(c->ledger);
+        return rc;
+    }
+    return ledger_commit(c->ledger, &c->err);
+}
+
+static int print_source(struct cli *c, const struct source *s, const char *verb)
+{
+    if (!c->json) {
+        cli_hint(c, "%s %s. Look at it now with: freshet -C %s check source %s --wait\n", verb,
+                 s->id, c->dir, s->id);
+        return CLI_DONE;
+    }
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_doc_set_root(d, source_json(c, d, s));
+    return cli_print_json(c, d);
+}
+
+int cmd_source_add(struct cli *c)
+{
+    const char *file = cli_opt(c, "file");
+    yyjson_val *base = NULL;
+    struct source s = {0};
+    struct decl d;
+    if (!file && (!cli_has(c, "id") || !cli_has(c, "url")))
+        return cli_usage(c, "--id and --url are needed, or --file. Usage: freshet source add %s",
+                         c->command->usage);
+    if (file && json_parse_file(&c->arena, file, JSON_RELAXED, &base, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (base && !yyjson_is_obj(base))
+        return cli_error(
+            c, c->command->name,
+            "%s: one declaration is a JSON object. For many use: freshet source import", file);
+    int code = begin(&d, c, base);
+    if (code != CLI_DONE)
+        return code;
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    enum rc rc = parse_and_store(&d, false, &s);
+    if (rc == RC_CONFLICT)
+        return cli_error(c, c->command->name,
+                         "%s is there already. Change it with: freshet source set %s", s.id, s.id);
+    return rc == RC_OK ? print_source(c, &s, "Added") : cli_fail(c, c->command->name);
+}
+
+int cmd_source_set(struct cli *c)
+{
+    struct source s = {0};
+    struct decl d;
+    yyjson_val *base = NULL;
+    if (cli_has(c, "id") && strcmp(cli_opt(c, "id"), c->args[0]) != 0)
+        return cli_usage(c, "an id never changes: add a new source and retire this one");
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (source_by_id(c->ledger, &c->arena, c->args[0], &s, &c->err) != RC_OK ||
+        json_parse(&c->arena, s.spec, 0, "the declaration", &base, &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    int code = begin(&d, c, base);
+    if (code != CLI_DONE)
+        return code;
+    if (parse_and_store(&d, true, &s) != RC_OK)
+        return cli_fail(c, c->command->name);
+    return print_source(c, &s, "Changed");
+}

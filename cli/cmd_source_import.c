@@ -1,0 +1,241 @@
+/* source import: many declarations at once, from JSON or CSV.
+ *
+ * Invariants
+ *   1. One transaction: all rows of the file go in, or none.
+ *   2. Every wrong row is named with its place and field: `sources.json[17].url: ...` (counted from
+ *      0, as JSON does) or `sources.csv:18: url: ...` (the line).
+ *   3. --dry-run does everything but the commit.
+ * Called by main_freshet.c. */
+#include <libgen.h>
+
+#include "cli/csv.h"
+#include "cli/source_put.h"
+#include "core/file.h"
+
+#define ERRORS_SHOWN 20 /* more than that is one mistake made everywhere */
+
+struct import {
+    struct cli *c;
+    const char *file; /* base name, for messages */
+    struct source *sources;
+    int64_t *places; /* index or line of each */
+    size_t n, room;
+    bool csv;
+    int64_t errors, added, updated;
+};
+
+/* ---- errors of a row ------------------------------------------------------------------------- */
+
+static void say_wrong(struct import *im, int64_t place)
+{
+    const struct err *e = &im->c->err;
+    if (im->errors++ >= ERRORS_SHOWN)
+        return;
+    bool full_stop = *e->msg && e->msg[strlen(e->msg) - 1] == '.';
+    fprintf(stderr, im->csv ? "freshet: %s:%lld%s%s: %s%s\n" : "freshet: %s[%lld]%s%s: %s%s\n",
+            im->file, (long long)place, *e->field ? im->csv ? ": " : "." : "", e->field, e->msg,
+            full_stop ? "" : ".");
+}
+
+static enum rc keep(struct import *im, const struct source *s, int64_t place)
+{
+    struct arena *a = &im->c->arena;
+    if (im->n == im->room) {
+        size_t room = im->room ? im->room * 2 : 256;
+        struct source *sources =
+            arena_resize(a, im->sources, im->room * sizeof *sources, room * sizeof *sources);
+        if (!sources)
+            return err_set(&im->c->err, RC_NOMEM, "", "no memory for the file");
+        im->sources = sources;
+        int64_t *places =
+            arena_resize(a, im->places, im->room * sizeof *places, room * sizeof *places);
+        if (!places)
+            return err_set(&im->c->err, RC_NOMEM, "", "no memory for the file");
+        im->places = places;
+        im->room = room;
+    }
+    im->sources[im->n] = *s;
+    im->places[im->n++] = place;
+    return RC_OK;
+}
+
+/* A wrong declaration is said and counted; only what makes going on senseless is returned. */
+static enum rc take_decl(struct import *im, yyjson_val *decl, int64_t place)
+{
+    struct source s;
+    enum rc rc = source_parse(&im->c->arena, decl, &s, &im->c->err);
+    if (rc == RC_NOMEM)
+        return rc;
+    if (rc == RC_OK)
+        return keep(im, &s, place);
+    say_wrong(im, place);
+    return RC_OK;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static enum rc read_json(struct import *im, struct str text)
+{
+    struct cli *c = im->c;
+    yyjson_val *doc = NULL, *decl;
+    size_t i, n;
+    TRY(json_parse(&c->arena, text, JSON_RELAXED, im->file, &doc, &c->err));
+    if (yyjson_is_obj(doc))
+        doc = yyjson_obj_get(doc, "sources");
+    if (!yyjson_is_arr(doc))
+        return err_set(&c->err, RC_INVALID, "",
+                       "%s holds no list: it must be a JSON array or {\"sources\":[...]}",
+                       im->file);
+    yyjson_arr_foreach(doc, i, n, decl) TRY(take_decl(im, decl, (int64_t)i));
+    return RC_OK;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static bool is_text_field(const char *name)
+{
+    static const char *const names[] = {
+#define TEXT(name, required, longest) #name,
+#define NUMBER(name, def, min, max)
+#define OTHER(name)
+#include "ledger/source_fields.def"
+#undef TEXT
+#undef NUMBER
+#undef OTHER
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static yyjson_mut_val *cell_value(struct import *im, yyjson_mut_doc *d, const char *name,
+                                  const char *cell)
+{
+    yyjson_val *v = NULL;
+    struct err ignored;
+    if (!is_text_field(name) &&
+        json_parse(&im->c->arena, str_of(cell), 0, name, &v, &ignored) == RC_OK)
+        return yyjson_val_mut_copy(d, v);
+    return yyjson_mut_strcpy(d, cell);
+}
+
+static enum rc take_record(struct import *im, const struct csv_record *head,
+                           const struct csv_record *r, int64_t line)
+{
+    struct cli *c = im->c;
+    yyjson_val *decl = NULL;
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    if (r->n > head->n) {
+        err_set(&c->err, RC_INVALID, "", "has %zu cells, but the header row has %zu", r->n,
+                head->n);
+        say_wrong(im, line);
+        return RC_OK;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (*r->fields[i])
+            yyjson_mut_obj_add(o, yyjson_mut_strcpy(d, head->fields[i]),
+                               cell_value(im, d, head->fields[i], r->fields[i]));
+    TRY(source_decl(c, d, im->file, &decl));
+    return take_decl(im, decl, line);
+}
+
+static enum rc read_csv(struct import *im, struct str text)
+{
+    struct cli *c = im->c;
+    struct csv csv;
+    struct csv_record head = {0}, r;
+    csv_open(&csv, text);
+    enum rc rc = csv_next(&csv, &c->arena, &head, &c->err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
+                       im->file);
+    while (rc == RC_OK && (rc = csv_next(&csv, &c->arena, &r, &c->err)) == RC_OK)
+        TRY(take_record(im, &head, &r, csv.at));
+    if (rc != RC_INVALID)
+        return rc == RC_NOT_FOUND ? RC_OK : rc;
+    say_wrong(im, csv.at);
+    return RC_OK;
+}
+
+/* ---- storing --------------------------------------------------------------------------------- */
+
+static enum rc store_all(struct import *im)
+{
+    struct cli *c = im->c;
+    bool updated, update = cli_has(c, "update");
+    for (size_t i = 0; i < im->n; i++) {
+        enum rc rc = source_store(c, &im->sources[i], update, &updated);
+        if (rc == RC_CONFLICT || rc == RC_INVALID) {
+            say_wrong(im, im->places[i]);
+            continue;
+        }
+        TRY(rc);
+        *(updated ? &im->updated : &im->added) += 1;
+    }
+    return RC_OK;
+}
+
+static enum rc store(struct import *im)
+{
+    struct cli *c = im->c;
+    TRY(ledger_begin(c->ledger, &c->err));
+    enum rc rc = store_all(im);
+    if (rc == RC_OK && im->errors == 0 && !cli_has(c, "dry-run"))
+        return ledger_commit(c->ledger, &c->err);
+    ledger_abort(c->ledger);
+    return rc;
+}
+
+static int report(struct import *im)
+{
+    struct cli *c = im->c;
+    bool dry = cli_has(c, "dry-run");
+    if (im->errors > ERRORS_SHOWN)
+        fprintf(stderr, "freshet: %s: %lld more like these.\n", im->file,
+                (long long)im->errors - ERRORS_SHOWN);
+    if (im->errors)
+        return cli_error(c, c->command->name, "%s has %lld wrong row%s, so nothing was imported",
+                         im->file, (long long)im->errors, im->errors == 1 ? "" : "s");
+    if (!c->json) {
+        cli_hint(c, "%s%lld added, %lld updated.\n", dry ? "Nothing written. Would be: " : "",
+                 (long long)im->added, (long long)im->updated);
+        return CLI_DONE;
+    }
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    yyjson_mut_obj_add_int(d, o, "added", im->added);
+    yyjson_mut_obj_add_int(d, o, "updated", im->updated);
+    yyjson_mut_obj_add_bool(d, o, "dry_run", dry);
+    return cli_print_json(c, d);
+}
+
+static enum rc run(struct import *im, const char *path)
+{
+    struct buf text;
+    buf_init(&text, JSON_MAX);
+    enum rc rc = file_read(path, &text, &im->c->err);
+    if (rc == RC_OK)
+        rc = im->csv ? read_csv(im, buf_view(&text)) : read_json(im, buf_view(&text));
+    if (rc == RC_OK && im->errors == 0)
+        rc = store(im);
+    buf_release(&text);
+    return rc;
+}
+
+int cmd_source_import(struct cli *c)
+{
+    char *copy = arena_strdup(&c->arena, c->args[0]);
+    if (!copy)
+        return cli_error(c, c->command->name, "no memory");
+    struct import im = {.c = c, .file = basename(copy)};
+    im.csv = str_ends(str_of(c->args[0]), STR(".csv"));
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (run(&im, c->args[0]) != RC_OK)
+        return cli_fail(c, c->command->name);
+    return report(&im);
+}

@@ -1,0 +1,120 @@
+/* csv: RFC 4180, record by record.
+ *
+ * Invariants
+ *   1. A quoted field may hold separators, quotes (doubled) and line ends; after its closing quote
+ *      only a separator or the end of the record may follow.
+ *   2. `at` is the line where the record began, also after fields with line ends in them.
+ * Called by cmd_source_import.c. */
+#include "cli/csv.h"
+
+void csv_open(struct csv *c, struct str text)
+{
+    if (str_starts(text, STR("\xef\xbb\xbf"))) {
+        text.p += 3;
+        text.n -= 3;
+    }
+    *c = (struct csv){.rest = text, .line = 1};
+}
+
+static int peek(const struct csv *c)
+{
+    return c->rest.n ? (unsigned char)c->rest.p[0] : -1;
+}
+
+static int take(struct csv *c)
+{
+    int ch = peek(c);
+    if (ch < 0)
+        return ch;
+    c->rest.p++;
+    c->rest.n--;
+    c->line += ch == '\n';
+    return ch;
+}
+
+/* At the end of a record? Takes the line end. */
+static bool take_end(struct csv *c)
+{
+    if (peek(c) == '\r' && c->rest.n > 1 && c->rest.p[1] == '\n')
+        take(c);
+    if (peek(c) == '\n')
+        take(c);
+    else if (peek(c) >= 0)
+        return false;
+    return true;
+}
+
+static enum rc quoted(struct csv *c, char *out, size_t *ret_n, struct err *err)
+{
+    size_t n = 0;
+    take(c);
+    for (;;) {
+        int ch = take(c);
+        if (ch < 0)
+            return err_set(err, RC_INVALID, "", "a quoted field has no end");
+        if (ch == '"' && peek(c) != '"')
+            break;
+        if (ch == '"')
+            take(c);
+        out[n++] = (char)ch;
+    }
+    int after = peek(c);
+    if (after >= 0 && after != ',' && after != '\r' && after != '\n')
+        return err_set(err, RC_INVALID, "", "after a closing quote comes a comma or a new line");
+    *ret_n = n;
+    return RC_OK;
+}
+
+static void plain(struct csv *c, char *out, size_t *ret_n)
+{
+    size_t n = 0;
+    while (peek(c) >= 0 && peek(c) != ',' && peek(c) != '\n')
+        out[n++] = (char)take(c);
+    if (n > 0 && out[n - 1] == '\r' && peek(c) != ',')
+        n--;
+    *ret_n = n;
+}
+
+static enum rc field(struct csv *c, struct arena *a, const char **ret, struct err *err)
+{
+    /* No field is longer than what is left; the arena takes back what was not needed. */
+    size_t n = 0, room = c->rest.n + 1;
+    char *out = arena_alloc(a, room);
+    if (!out)
+        return err_set(err, RC_NOMEM, "", "no memory for the file");
+    if (peek(c) == '"')
+        TRY(quoted(c, out, &n, err));
+    else
+        plain(c, out, &n);
+    out[n] = '\0';
+    if (strlen(out) != n)
+        return err_set(err, RC_INVALID, "", "a field holds a NUL byte");
+    *ret = arena_resize(a, out, room, n + 1);
+    return *ret ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for the file");
+}
+
+static enum rc record(struct csv *c, struct arena *a, struct csv_record *ret, struct err *err)
+{
+    *ret = (struct csv_record){0};
+    c->at = c->line;
+    for (;;) {
+        if (ret->n == CSV_FIELDS_MAX)
+            return err_set(err, RC_INVALID, "", "more than %d columns", CSV_FIELDS_MAX);
+        TRY(field(c, a, &ret->fields[ret->n++], err));
+        if (take_end(c))
+            return RC_OK;
+        take(c); /* the comma */
+    }
+}
+
+enum rc csv_next(struct csv *c, struct arena *a, struct csv_record *ret, struct err *err)
+{
+    struct csv_record r;
+    do {
+        if (c->rest.n == 0)
+            return RC_NOT_FOUND;
+        TRY(record(c, a, &r, err));
+    } while (r.n == 1 && r.fields[0][0] == '\0');
+    *ret = r;
+    return RC_OK;
+}

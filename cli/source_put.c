@@ -1,0 +1,56 @@
+/* source_put: stores declarations and projects them.
+ *
+ * Invariants
+ *   1. A source and its public rows move in one transaction; a raised level takes back at once what
+ *      was public before.
+ * Called by the source commands. */
+#include "cli/source_put.h"
+
+#include "core/clock.h"
+#include "handler/project.h"
+
+enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yyjson_val **ret)
+{
+    struct str text;
+    TRY(json_write(&c->arena, d, 0, &text, &c->err));
+    return json_parse(&c->arena, text, 0, what, ret, &c->err);
+}
+
+enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
+{
+    struct source before;
+    int64_t now = clock_now();
+    enum rc rc =
+        update ? source_by_id(c->ledger, &c->arena, s->id, &before, &c->err) : RC_NOT_FOUND;
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    if (rc == RC_OK) {
+        s->no = before.no;
+        s->created_at = before.created_at;
+        s->retired_at = before.retired_at;
+        s->updated_at = now;
+        TRY(source_put(c->ledger, s, now, &c->err));
+        TRY(project_all_of_source(c->ledger, &c->inst, s, now, &c->err));
+    } else {
+        TRY(source_add(c->ledger, s, now, &c->err));
+        TRY(project_source(c->ledger, &c->inst, s, now, &c->err));
+    }
+    *ret_updated = rc == RC_OK;
+    return RC_OK;
+}
+
+yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s)
+{
+    yyjson_val *spec = NULL;
+    struct err ignored;
+    /* The ledger stores only what was checked, so this parses. */
+    if (json_parse(&c->arena, s->spec, 0, "the declaration", &spec, &ignored) != RC_OK)
+        return yyjson_mut_null(d);
+    yyjson_mut_val *o = yyjson_val_mut_copy(d, spec);
+    if (s->no == 0)
+        return o;
+    json_add_time(d, o, "created_at", s->created_at);
+    json_add_time(d, o, "updated_at", s->updated_at);
+    json_add_time(d, o, "retired_at", s->retired_at);
+    return o;
+}

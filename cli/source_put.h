@@ -1,0 +1,18 @@
+/* source_put: stores declarations, with everything that must follow in the same transaction.
+ * Used by `source add`, `source set` and `source import`. */
+#ifndef FRESHET_CLI_SOURCE_PUT_H
+#define FRESHET_CLI_SOURCE_PUT_H
+
+#include "cli/cli.h"
+#include "ledger/source.h"
+
+/* A document being built, as a parsed value of the arena. */
+MUST_CHECK enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what,
+                               yyjson_val **ret);
+/* Adds s, or with `update` changes the source of that id, and writes its public rows anew. Inside a
+ * transaction. *ret_updated: it was there before. */
+MUST_CHECK enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated);
+/* Declaration and, when it is stored, number and dates as members of a JSON object. */
+yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s);
+
+#endif
