@@ -12,7 +12,6 @@
 #define CHECK_ID_MAX 47
 
 static const char *const FIELDS[] = {"source", "url", "trigger", "all"};
-static const char *const TRIGGERS[] = {"annual", "redistricting", "census"};
 
 /* ---- reading the body ------------------------------------------------------------------------- */
 
@@ -53,6 +52,7 @@ static enum rc check_fields(yyjson_val *body, struct resp *w, struct err *err)
 
 static enum rc read_values(yyjson_val *body, struct wish *ret, struct err *err)
 {
+    enum trigger_type type;
     struct wish x = {0};
     TRY(json_get_str(body, "source", &x.source, err));
     TRY(json_get_str(body, "url", &x.url, err));
@@ -62,8 +62,9 @@ static enum rc read_values(yyjson_val *body, struct wish *ret, struct err *err)
         return err_set(err, RC_INVALID, "source", "is empty");
     if (x.url && !x.url[0])
         return err_set(err, RC_INVALID, "url", "is empty");
-    if (x.trigger && !is_one_of(TRIGGERS, ARRAY_LEN(TRIGGERS), x.trigger))
-        return err_set(err, RC_INVALID, "trigger", "must be annual, redistricting or census");
+    if (x.trigger && trigger_parse(x.trigger, &type) != RC_OK)
+        return err_set(err, RC_INVALID, "trigger",
+                       "must be annual, redistricting, census, interval or manual");
     if (!x.source && !x.url && !x.trigger && !x.all)
         return err_set(err, RC_INVALID, "all",
                        "give exactly one of source, url, trigger, all: true");

@@ -1,0 +1,264 @@
+/* Fills the page from /changes and /freshness, and keeps it fresh.
+ *
+ * 1. Text from the server is only ever set as text, never as markup.
+ * 2. It asks again every few seconds with the ETag of what it shows, so that "nothing new" costs a
+ *    304; less often while nobody looks, and with growing pauses while the server does not answer.
+ * 3. What is shown stays when the server is down, and a message says how old it is.
+ */
+"use strict";
+
+const PAUSE_MS = 10000;
+const PAUSE_MAX_MS = 120000;
+const SHOWN_AT_ONCE = 20;
+const NEWEST = "/changes?limit=" + SHOWN_AT_ONCE;
+const SOURCES = "/freshness?limit=1000";
+
+const STATES = {
+    current: ["✓", "Current"],
+    past_window: ["△", "Past its freshness window"],
+    unknown: ["?", "Unknown"],
+    held: ["‖", "Held for review"],
+    restricted: ["◆", "Restricted"],
+    retired: ["■", "Retired"],
+};
+const KINDS = {
+    new: "first version",
+    modified: "changed",
+    deleted: "removed upstream",
+    reinstated: "back again",
+    rollback: "taken back",
+};
+
+/* ---- small helpers ---- */
+
+function element(tag, text, attributes) {
+    const node = document.createElement(tag);
+    if (text !== undefined && text !== null) node.textContent = text;
+    for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+    return node;
+}
+
+/* A link, or nothing where the evidence is withheld. Only our own and web addresses become links. */
+function link(text, href) {
+    if (typeof href !== "string" || !/^(https?:\/\/|\/)/.test(href)) return null;
+    const item = element("li");
+    item.append(element("a", text, { href: href }));
+    return item;
+}
+
+function time(text) {
+    if (!text) return element("span", "at an unknown time");
+    const shown = text.length > 10 ? text.slice(0, 10) + " " + text.slice(11, 16) + " UTC" : text;
+    return element("time", shown, { datetime: text });
+}
+
+function list(items) {
+    const node = element("ul", null, { class: "links" });
+    node.append(...items.filter(Boolean));
+    return node;
+}
+
+function assetOf(entry) {
+    const identity = entry.object_identity;
+    const open = entry.sensitivity === "public" && identity && identity.sha256;
+    return open && entry.change_type !== "deleted" ? "/assets/sha256/" + identity.sha256 : null;
+}
+
+/* ---- one change ---- */
+
+function trustLine(entry) {
+    const line = element("p", null, { class: "facts" });
+    const digest = entry.object_identity && entry.object_identity.sha256;
+    const qa = entry.qa_summary || {};
+    line.append("Why to trust it: ");
+    if (digest) {
+        line.append("the bytes hash to sha256 ");
+        line.append(element("code", digest.slice(0, 12) + "…", { title: digest }));
+        line.append("; ");
+    }
+    const checks = typeof qa.checks === "number" ? qa.checks : null;
+    if (checks !== null) line.append((checks - (qa.failed || 0)) + " of " + checks + " checks passed. ");
+    else if (qa.status) line.append("validation: " + qa.status + ". ");
+    else line.append("details are withheld. ");
+    return line;
+}
+
+function changeItem(entry) {
+    const item = element("li");
+    const head = element("h3", entry.title || entry.source_id || "A dataset");
+    head.append(element("span", KINDS[entry.change_type] || entry.change_type, { class: "kind" }));
+    if (entry.unexpected) head.append(element("span", "unexpected", { class: "kind" }));
+    const when = element("p", "Updated on ", { class: "facts" });
+    when.append(time(entry.finalized_at));
+    item.append(head, when, trustLine(entry));
+    item.append(list([
+        link("Evidence", "/changes/" + encodeURIComponent(entry.change_event_id)),
+        link("Provenance", entry.prov_ref),
+        link("What changed", entry.delta_manifest_ref),
+        link("The bytes", assetOf(entry)),
+        link("Original", entry.sensitivity === "public" ? entry.source_uri : null),
+    ]));
+    if (Array.isArray(entry.redacted) && entry.redacted.length > 0)
+        item.append(element("p", "Withheld at the steward's wish: " + entry.redacted.join(", ").replaceAll("_", " ") + ".",
+            { class: "facts" }));
+    return item;
+}
+
+/* ---- one source ---- */
+
+function sourceItem(fresh) {
+    const [shape, word] = STATES[fresh.state] || STATES.unknown;
+    const item = element("li");
+    const state = element("span", null, { class: "state" });
+    state.append(element("span", shape, { class: "shape", "aria-hidden": "true" }), word);
+    const label = element("p", fresh.label, { class: "facts" });
+    const why = element("p", (fresh.explanation && fresh.explanation.text) || "", { class: "facts" });
+    item.append(element("h3", fresh.title || fresh.source_id), state, label, why);
+    if (fresh.checked_at) {
+        const checked = element("p", "Last looked at ", { class: "facts" });
+        checked.append(time(fresh.checked_at));
+        item.append(checked);
+    }
+    const id = encodeURIComponent(fresh.source_id);
+    item.append(list([
+        link("Why", "/freshness/" + id),
+        link("Badge", "/badges/" + id + ".svg"),
+        link("Provenance", fresh.prov_ref),
+    ]));
+    return item;
+}
+
+/* ---- talking to the server ---- */
+
+const known = new Map(); /* address → { etag, body } */
+
+/* The body, and whether it differs from the last time. */
+async function ask(address) {
+    const old = known.get(address);
+    const headers = old && old.etag ? { "If-None-Match": old.etag } : {};
+    const answer = await fetch(address, { headers, cache: "no-store" });
+    if (answer.status === 304 && old) return { body: old.body, moved: false };
+    if (!answer.ok) throw new Error("the server answered " + answer.status);
+    const body = await answer.json();
+    known.set(address, { etag: answer.headers.get("ETag"), body });
+    return { body, moved: true };
+}
+
+/* ---- the page ---- */
+
+const page = {
+    status: document.getElementById("status"),
+    changes: document.getElementById("changes"),
+    freshness: document.getElementById("freshness"),
+    older: document.getElementById("older"),
+    shownAt: null,
+    next: null,
+    extended: false, /* the reader went back: new entries go on top, nothing is taken away */
+};
+
+function nextOf(body) {
+    const found = (body.links || []).find((l) => l.rel === "next");
+    return found ? new URL(found.href).search : null;
+}
+
+function showEmpty(node, text) {
+    node.replaceChildren(element("li", text));
+}
+
+function showChanges(body) {
+    if (page.extended) {
+        const have = new Set([...page.changes.children].map((li) => li.dataset.id));
+        const fresh = body.results.filter((e) => !have.has(e.change_event_id));
+        page.changes.prepend(...fresh.map(namedItem));
+        return;
+    }
+    page.next = nextOf(body);
+    page.older.hidden = !page.next;
+    if (body.results.length === 0) showEmpty(page.changes, "Nothing has changed yet.");
+    else page.changes.replaceChildren(...body.results.map(namedItem));
+}
+
+function namedItem(entry) {
+    const item = changeItem(entry);
+    item.dataset.id = entry.change_event_id;
+    return item;
+}
+
+function showFreshness(body) {
+    if (body.results.length === 0) showEmpty(page.freshness, "No source is watched yet.");
+    else page.freshness.replaceChildren(...body.results.map(sourceItem));
+}
+
+function say(text, down) {
+    if (page.status.textContent !== text) page.status.textContent = text;
+    page.status.classList.toggle("down", down);
+}
+
+async function showOlder() {
+    page.older.disabled = true;
+    try {
+        const { body } = await ask("/changes" + page.next);
+        const first = body.results.map(namedItem);
+        page.extended = true;
+        page.changes.append(...first);
+        page.next = nextOf(body);
+        page.older.hidden = !page.next;
+        if (first.length > 0) {
+            first[0].tabIndex = -1;
+            first[0].focus();
+        }
+    } catch (error) {
+        say("Older changes could not be loaded: " + error.message + ".", true);
+    }
+    page.older.disabled = false;
+}
+
+async function refresh() {
+    const changes = await ask(NEWEST);
+    if (changes.moved) showChanges(changes.body);
+    const freshness = await ask(SOURCES);
+    if (freshness.moved) showFreshness(freshness.body);
+    page.shownAt = new Date();
+    say("Up to date. This page looks for news by itself.", false);
+}
+
+function downText(error) {
+    const since = page.shownAt
+        ? " What you see is from " + page.shownAt.toISOString().slice(11, 16) + " UTC."
+        : "";
+    return "The server cannot be reached at the moment (" + error.message + ")." + since +
+        " Trying again by itself.";
+}
+
+/* Ends after ms, or when somebody looks at the page again. */
+function rest(ms) {
+    return new Promise((resolve) => {
+        const timer = setTimeout(end, ms);
+        function look() {
+            if (!document.hidden) end();
+        }
+        function end() {
+            clearTimeout(timer);
+            document.removeEventListener("visibilitychange", look);
+            resolve();
+        }
+        document.addEventListener("visibilitychange", look);
+    });
+}
+
+async function run() {
+    let pause = PAUSE_MS;
+    for (;;) {
+        try {
+            await refresh();
+            pause = document.hidden ? PAUSE_MS * 6 : PAUSE_MS;
+        } catch (error) {
+            say(downText(error), true);
+            pause = Math.min(pause * 2, PAUSE_MAX_MS);
+        }
+        await rest(pause);
+    }
+}
+
+page.older.addEventListener("click", showOlder);
+run();
