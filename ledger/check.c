@@ -67,7 +67,7 @@ static const char *or_null(const char *s)
 static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiimmmmmimtt", r->src_no, or_null(s->etag),
+    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtt", r->src_no, or_null(s->etag),
                      or_null(s->last_modified), or_null(s->validator_url),
                      s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                      s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
