@@ -178,6 +178,9 @@ enum rc ledger_open(const char *dir, enum ledger_role role, sha256_fn *hash, str
     int flags = role == LEDGER_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     TRY(open_db(dir, role, flags, hash, &l, err));
     TRY(role == LEDGER_WRITE ? migrate_up(l, err) : migrate_check(l, err));
+    /* The R*Tree module prepares statements on its own tables, also writing ones, when it is first
+     * used; that must happen before the authorizer would refuse it to a reader. */
+    TRY(exec(l, "SELECT 1 FROM public_items_box LIMIT 0", err));
     sqlite3_set_authorizer(l->db, authorize, l);
     *ret = l;
     l = NULL;

@@ -1,0 +1,97 @@
+/* fixture: a throw-away instance folder with a ledger, for the tests of this level. */
+#ifndef FRESHET_TESTS_LEDGER_FIXTURE_H
+#define FRESHET_TESTS_LEDGER_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "core/clock.h"
+#include "core/json.h"
+#include "ledger/check.h"
+#include "ledger/inbox.h"
+#include "ledger/promote.h"
+
+/* Fails the test with the ledger's own words. */
+#define OK(expr)                                                                                   \
+    do {                                                                                           \
+        struct err *e_ = &fix_err;                                                                 \
+        (void)e_;                                                                                  \
+        if ((expr) != RC_OK)                                                                       \
+            fail_msg("%s: %s %s", #expr, rc_name(fix_err.rc), fix_err.msg);                        \
+    } while (0)
+
+static struct err fix_err;
+static char fix_dir[64];
+static struct arena fix_arena;
+
+static inline void fix_make(void)
+{
+    snprintf(fix_dir, sizeof fix_dir, "/tmp/freshet-test-XXXXXX");
+    assert_non_null(mkdtemp(fix_dir));
+    arena_init(&fix_arena, 64u << 20);
+    OK(ledger_create(fix_dir, digest_sha256, &fix_err));
+}
+
+static inline void fix_drop(void)
+{
+    char cmd[128];
+    snprintf(cmd, sizeof cmd, "rm -rf '%s'", fix_dir);
+    if (system(cmd) != 0)
+        fail_msg("%s", cmd);
+    arena_release(&fix_arena);
+}
+
+static inline struct ledger *fix_open(enum ledger_role role)
+{
+    struct ledger *l = NULL;
+    OK(ledger_open(fix_dir, role, digest_sha256, &l, &fix_err));
+    return l;
+}
+
+/* Adds a source through its JSON declaration. */
+static inline struct source fix_source(struct ledger *l, const char *json)
+{
+    struct source s;
+    yyjson_val *v;
+    OK(json_parse(&fix_arena, str_of(json), 0, "test", &v, &fix_err));
+    OK(source_parse(&fix_arena, v, &s, &fix_err));
+    OK(ledger_begin(l, &fix_err));
+    OK(source_add(l, &s, 1000, &fix_err));
+    OK(ledger_commit(l, &fix_err));
+    return s;
+}
+
+/* A check that saw bytes whose digest is all `fill`. */
+static inline struct check_result fix_result(const struct source *s, enum outcome o, int fill)
+{
+    struct check_result r = {.src_no = s->no,
+                             .source_id = s->id,
+                             .detector = "etag",
+                             .level = s->level,
+                             .started_at = 2000,
+                             .ended_at = 2000,
+                             .outcome = o,
+                             .attempts = 1,
+                             .http = 200,
+                             .due_because = "test",
+                             .has_sha = true,
+                             .state = {.has_seen = true,
+                                       .seen_size = 1,
+                                       .gone_since = -1,
+                                       .checked_at = 2000,
+                                       .reached_at = 2000,
+                                       .verified_at = 2000,
+                                       .changed_at = 2000,
+                                       .next_check_at = 9000}};
+    memset(r.sha.b, fill, sizeof r.sha.b);
+    r.state.seen_sha = r.sha;
+    return r;
+}
+
+static const struct run_tags fix_tags = {"0", "test", "1", "1"};
+
+#endif
