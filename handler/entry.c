@@ -1,0 +1,109 @@
+/* entry: what the feed says about one change. */
+#include "handler/entry.h"
+
+#include "handler/uri.h"
+
+static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key,
+                         const struct identity *id)
+{
+    char hex[SHA256_HEX];
+    if (id->version == 0) {
+        yyjson_mut_obj_add_null(d, o, key);
+        return;
+    }
+    yyjson_mut_val *v = yyjson_mut_obj_add_obj(d, o, key);
+    sha256_hex(&id->sha, hex);
+    json_add_str(d, v, "sha256", hex);
+    yyjson_mut_obj_add_int(d, v, "version", id->version);
+}
+
+/* Approved by a person although a rule said hold, passed otherwise. */
+static const char *status_of(const struct facts *f)
+{
+    return f->qa.outcome == VERDICT_HOLD && f->reviewer ? "approved" : verdict_name(f->qa.outcome);
+}
+
+static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
+{
+    yyjson_mut_val *q = yyjson_mut_obj_add_obj(d, o, "qa_summary");
+    json_add_str(d, q, "status", status_of(f));
+    yyjson_mut_obj_add_int(d, q, "checks", f->qa.checks);
+    yyjson_mut_obj_add_int(d, q, "failed", f->qa.failed);
+    yyjson_mut_val *reasons = yyjson_mut_obj_add_arr(d, q, "reasons");
+    for (size_t i = 0; i < f->qa.n_reasons; i++)
+        yyjson_mut_arr_add_str(d, reasons, f->qa.reasons[i]);
+    yyjson_mut_val *n = yyjson_mut_obj_add_obj(d, q, "features");
+    if (f->qa.features >= 0)
+        yyjson_mut_obj_add_int(d, n, "total", f->qa.features);
+    else
+        yyjson_mut_obj_add_null(d, n, "total");
+    /* Per-feature differences need the inspector; until then nobody knows them. */
+    yyjson_mut_obj_add_null(d, n, "added");
+    yyjson_mut_obj_add_null(d, n, "removed");
+    yyjson_mut_obj_add_null(d, n, "modified");
+    yyjson_mut_obj_add_null(d, q, "area_change_pct");
+}
+
+static void add_bbox(yyjson_mut_doc *d, yyjson_mut_val *o, const struct validation *qa)
+{
+    if (!qa->has_bbox) {
+        yyjson_mut_obj_add_null(d, o, "bbox");
+        return;
+    }
+    yyjson_mut_val *box = yyjson_mut_obj_add_arr(d, o, "bbox");
+    for (int i = 0; i < 4; i++)
+        yyjson_mut_arr_add_real(d, box, qa->bbox[i]);
+}
+
+static void add_head(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
+{
+    json_add_str(d, o, "change_event_id", f->cand->event_id);
+    json_add_str(d, o, "change_type", f->change_type);
+    json_add_str(d, o, "change_class", f->change_class);
+    json_add_str(d, o, "source_id", f->source->id);
+    json_add_str(d, o, "collection", f->source->collection);
+    json_add_str(d, o, "title", f->source->title);
+    json_add_str(d, o, "detector", f->cand->detector);
+    json_add_time(d, o, "detected_at", f->cand->detected_at);
+    json_add_time(d, o, "received_at", f->cand->received_at);
+    json_add_time(d, o, "finalized_at", f->finalized_at);
+}
+
+static void add_ref(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, const char *path,
+                    const char *id)
+{
+    yyjson_mut_obj_add_val(d, o, key, json_fmt(d, JSON_BASE "%s%s", path, id));
+}
+
+static void add_evidence(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
+{
+    add_ref(d, o, "delta_manifest_ref", "/deltas/", f->delta_id);
+    add_qa(d, o, f);
+    add_ref(d, o, "prov_ref", "/prov/", f->run_id);
+    yyjson_mut_obj_add_val(
+        d, o, "stac_ref",
+        json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s", f->source->collection, f->item_id));
+    yyjson_mut_obj_add_null(d, o, "openlineage_ref");
+    add_bbox(d, o, &f->qa);
+}
+
+enum rc entry_render(struct arena *a, const struct facts *f, struct str *ret, struct err *err)
+{
+    yyjson_mut_doc *d = json_doc(a);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    const char *uri = uri_shown(a, f->source->url);
+    if (!uri)
+        return err_set(err, RC_NOMEM, "", "no memory for a feed entry");
+    yyjson_mut_doc_set_root(d, o);
+    add_head(d, o, f);
+    json_add_str(d, o, "source_uri", uri);
+    add_identity(d, o, "object_identity", &f->to);
+    add_identity(d, o, "previous_identity", &f->from);
+    add_evidence(d, o, f);
+    yyjson_mut_obj_add_bool(d, o, "unexpected", f->cand->unexpected);
+    json_add_str(d, o, "sensitivity", level_name(f->source->level));
+    yyjson_mut_obj_add_arr(d, o, "redacted");
+    yyjson_mut_obj_add_val(d, o, "rollback_ref",
+                           json_fmt(d, "freshet rollback %s --reason \"...\"", f->delta_id));
+    return json_write(a, d, 0, ret, err);
+}

@@ -1,0 +1,12 @@
+/* entry: the feed entry of a change (DESIGN section 6), whole; without "seq", which the api puts in
+ * front. Fields come in the order of the contract. Pure; called by job.
+ */
+#ifndef FRESHET_HANDLER_ENTRY_H
+#define FRESHET_HANDLER_ENTRY_H
+
+#include "handler/facts.h"
+
+MUST_CHECK enum rc entry_render(struct arena *a, const struct facts *f, struct str *ret,
+                                struct err *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* facts: what is known about one change when its documents are written. The job fills it once;
+ * entry, delta, stac and prov only render it, so that all documents of a change agree.
+ *
+ * Invariants
+ *   1. Renderers are pure: the same facts give the same bytes.
+ *   2. They render everything; what the public may see of it is decided by redact alone.
+ */
+#ifndef FRESHET_HANDLER_FACTS_H
+#define FRESHET_HANDLER_FACTS_H
+
+#include "handler/validate.h"
+#include "ledger/promote.h"
+
+#define RULES_VERSION "1"
+#define POLICY_VERSION "1"
+
+/* One version of a source's bytes. version 0: there is none. */
+struct identity {
+    struct sha256 sha;
+    int64_t size, version;
+    const char *media_type;
+};
+
+struct facts {
+    const struct source *source;
+    const struct candidate *cand;
+    const char *run_id;
+    struct run_tags tags;
+    int64_t started_at, finalized_at;
+    const char *change_type, *change_class;
+    struct identity from, to;                      /* to.version 0: no bytes were accepted */
+    const char *item_id, *prev_item_id, *delta_id; /* NULL: none */
+    struct validation qa;                          /* report empty: not validated */
+    const char *reviewer, *note;                   /* NULL: nobody was asked */
+    const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
+};
+
+#endif

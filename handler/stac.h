@@ -1,0 +1,20 @@
+/* stac: the STAC 1.1.0 documents of a change: one item per promoted version, and the collection
+ * they belong to. Whole; redact makes the public form. Pure; called by job and project.
+ *
+ * Invariants
+ *   1. geometry is null exactly when there is no bbox; otherwise bbox are the geometry's bounds.
+ */
+#ifndef FRESHET_HANDLER_STAC_H
+#define FRESHET_HANDLER_STAC_H
+
+#include "handler/facts.h"
+
+MUST_CHECK enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret,
+                             struct err *err);
+/* Says only what the id says: what a collection holds is told by its items, each at its level. */
+MUST_CHECK enum rc stac_collection(struct arena *a, const char *collection, struct str *ret,
+                                   struct err *err);
+/* The geometry that covers a box: a polygon, or less where the box has no width or no height. */
+yyjson_mut_val *stac_box_geometry(yyjson_mut_doc *d, const double bbox[4]);
+
+#endif

@@ -1,0 +1,378 @@
+/* store: see store.h for the rules; here is how they are kept.
+ *
+ * All names are relative to the descriptor of store/, so that neither chdir nor a moved instance
+ * matters. Directories are synced on every keep, also when they were there before: an earlier
+ * process may have made them and been killed before it synced them, and nobody could tell.
+ * The levels above ab/ are synced once per process. */
+#include "handler/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "core/log.h"
+
+#define TMP "tmp"
+#define TMP_PREFIX_MAX 24
+#define CHUNK (256u << 10)
+#define FLOOR_EVERY (16 << 20) /* bytes written between two looks at the free space */
+
+struct store {
+    int dir, slot;
+    int64_t free_min;
+    bool top_synced[TIER_COUNT];
+    struct store_put *open; /* at most one */
+};
+
+struct store_put {
+    struct store *store;
+    int fd;
+    struct digest *digest;
+    int64_t size, floor_at; /* floor_at: look at the free space again from this size on */
+    struct sha256 sha;
+    bool sealed;
+    char name[TMP_PREFIX_MAX + 16];
+};
+
+const char *tier_name(enum tier t)
+{
+    return t == TIER_PUBLIC ? "public" : "restricted";
+}
+
+void store_path(enum tier tier, const struct sha256 *sha, char out[STORE_PATH_MAX])
+{
+    char hex[SHA256_HEX];
+    sha256_hex(sha, hex);
+    snprintf(out, STORE_PATH_MAX, "%s/sha256/%.2s/%.2s/%s", tier_name(tier), hex, hex + 2, hex);
+}
+
+/* ---- syncing --------------------------------------------------------------------------------- */
+
+/* Invariant 4. */
+static void sync_or_die(int fd, const char *what)
+{
+    if (fsync(fd) == 0)
+        return;
+    log_event(LOG_ERROR, "store.fsync_failed", LOG_S("what", what), LOG_S("why", strerror(errno)));
+    abort();
+}
+
+static enum rc sync_dir(const struct store *s, const char *path, struct err *err)
+{
+    int fd = openat(s->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, RC_IO, "", "cannot open store/%s: %s", path, strerror(errno));
+    sync_or_die(fd, "directory");
+    close(fd);
+    return RC_OK;
+}
+
+static enum rc make_dir(const struct store *s, const char *path, struct err *err)
+{
+    if (mkdirat(s->dir, path, 0750) == 0 || errno == EEXIST)
+        return RC_OK;
+    return err_set(err, RC_IO, "", "cannot make store/%s: %s", path, strerror(errno));
+}
+
+/* The parents of a path, outermost first: fn("public"), fn("public/sha256"), ... */
+static enum rc each_parent(const struct store *s, const char *path, size_t skip,
+                           enum rc (*fn)(const struct store *s, const char *path, struct err *err),
+                           struct err *err)
+{
+    char part[STORE_PATH_MAX];
+    size_t level = 0;
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if (level++ < skip)
+            continue;
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        TRY(fn(s, part, err));
+    }
+    return RC_OK;
+}
+
+/* The name is in ab/cd, cd is in ab, ab is in sha256: these three every time. */
+static enum rc sync_path(struct store *s, enum tier tier, const char *path, struct err *err)
+{
+    TRY(each_parent(s, path, 1, sync_dir, err));
+    if (s->top_synced[tier])
+        return RC_OK;
+    TRY(sync_dir(s, tier_name(tier), err));
+    TRY(sync_dir(s, ".", err));
+    s->top_synced[tier] = true;
+    return RC_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void slot_prefix(int slot, char out[TMP_PREFIX_MAX])
+{
+    snprintf(out, TMP_PREFIX_MAX, "slot-%d-", slot);
+}
+
+void store_sweep(struct store *s, int slot)
+{
+    char prefix[TMP_PREFIX_MAX];
+    struct dirent *e;
+    int fd = openat(s->dir, TMP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    slot_prefix(slot, prefix);
+    while ((e = readdir(d)))
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0)
+            (void)unlinkat(fd, e->d_name, 0);
+    closedir(d);
+}
+
+enum rc store_open(const char *dir, int slot, int64_t free_bytes_min, struct store **ret,
+                   struct err *err)
+{
+    if (mkdir(dir, 0750) != 0 && errno != EEXIST)
+        return err_set(err, RC_IO, "", "cannot make %s: %s", dir, strerror(errno));
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_set(err, RC_NOMEM, "", "no memory for the store");
+    *s = (struct store){.slot = slot, .free_min = free_bytes_min};
+    s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum rc rc = s->dir >= 0 ? make_dir(s, TMP, err)
+                             : err_set(err, RC_IO, "", "cannot open %s: %s", dir, strerror(errno));
+    if (rc != RC_OK) {
+        store_close(&s);
+        return rc;
+    }
+    store_sweep(s, slot);
+    *ret = s;
+    return RC_OK;
+}
+
+void store_close(struct store **s)
+{
+    if (!*s)
+        return;
+    if ((*s)->dir >= 0)
+        close((*s)->dir);
+    free(*s);
+    *s = NULL;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static enum rc check_floor(const struct store *s, struct err *err)
+{
+    struct statvfs v;
+    if (s->free_min <= 0)
+        return RC_OK;
+    if (fstatvfs(s->dir, &v) != 0)
+        return err_set(err, RC_IO, "", "cannot ask for free space: %s", strerror(errno));
+    uint64_t unit = v.f_frsize ? v.f_frsize : v.f_bsize;
+    if (v.f_bavail >= (uint64_t)s->free_min / unit + 1)
+        return RC_OK;
+    return err_set(err, RC_FULL, "free_bytes_min",
+                   "less than %lld bytes are free: make room, or lower free_bytes_min",
+                   (long long)s->free_min);
+}
+
+static enum rc open_temp(struct store_put *p, struct err *err)
+{
+    char prefix[TMP_PREFIX_MAX], path[sizeof TMP + sizeof p->name];
+    slot_prefix(p->store->slot, prefix);
+    snprintf(p->name, sizeof p->name, "%s%ld", prefix, (long)getpid());
+    snprintf(path, sizeof path, TMP "/%s", p->name);
+    p->fd = openat(p->store->dir, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (p->fd < 0)
+        return err_set(err, RC_IO, "", "cannot write store/%s: %s", path, strerror(errno));
+    return RC_OK;
+}
+
+enum rc store_begin(struct store *s, struct store_put **ret, struct err *err)
+{
+    if (s->open)
+        return err_set(err, RC_INTERNAL, "", "an object is being written already");
+    TRY(check_floor(s, err));
+    struct store_put *p = calloc(1, sizeof *p);
+    if (!p)
+        return err_set(err, RC_NOMEM, "", "no memory for an object of the store");
+    *p = (struct store_put){.store = s, .fd = -1, .floor_at = FLOOR_EVERY};
+    p->digest = digest_new();
+    s->open = p;
+    enum rc rc = p->digest ? open_temp(p, err) : err_set(err, RC_NOMEM, "", "no memory to hash");
+    if (rc != RC_OK) {
+        store_drop(&p);
+        return rc;
+    }
+    *ret = p;
+    return RC_OK;
+}
+
+static enum rc write_all(int fd, const char *p, size_t n, struct err *err)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return err_set(err, errno == ENOSPC || errno == EDQUOT ? RC_FULL : RC_IO, "",
+                           "cannot write to the store: %s", strerror(errno));
+        p += done;
+        n -= (size_t)done;
+    }
+    return RC_OK;
+}
+
+enum rc store_add(struct store_put *p, const void *bytes, size_t n, struct err *err)
+{
+    if (p->sealed)
+        return err_set(err, RC_INTERNAL, "", "bytes after the end of an object");
+    if (p->size >= p->floor_at) {
+        TRY(check_floor(p->store, err));
+        p->floor_at = p->size + FLOOR_EVERY;
+    }
+    TRY(write_all(p->fd, bytes, n, err));
+    digest_add(p->digest, bytes, n);
+    p->size += (int64_t)n;
+    return RC_OK;
+}
+
+enum rc store_restart(struct store_put *p, struct err *err)
+{
+    struct sha256 unused;
+    if (ftruncate(p->fd, 0) != 0 || lseek(p->fd, 0, SEEK_SET) != 0)
+        return err_set(err, RC_IO, "", "cannot empty a file of the store: %s", strerror(errno));
+    digest_take(p->digest, &unused);
+    p->size = 0;
+    p->floor_at = FLOOR_EVERY;
+    p->sealed = false;
+    return RC_OK;
+}
+
+void store_seal(struct store_put *p, struct sha256 *ret, int64_t *ret_size)
+{
+    if (!p->sealed)
+        digest_take(p->digest, &p->sha);
+    p->sealed = true;
+    *ret = p->sha;
+    *ret_size = p->size;
+}
+
+int store_put_fd(const struct store_put *p)
+{
+    return p->fd;
+}
+
+static void put_free(struct store_put **p)
+{
+    if ((*p)->fd >= 0)
+        close((*p)->fd);
+    digest_free(&(*p)->digest);
+    (*p)->store->open = NULL;
+    free(*p);
+    *p = NULL;
+}
+
+enum rc store_keep(struct store_put **put, enum tier tier, struct err *err)
+{
+    struct store_put *p = *put;
+    struct store *s = p->store;
+    char path[STORE_PATH_MAX], temp[sizeof TMP + sizeof p->name];
+    if (!p->sealed)
+        return err_set(err, RC_INTERNAL, "", "an object must be sealed before it is kept");
+    store_path(tier, &p->sha, path);
+    snprintf(temp, sizeof temp, TMP "/%s", p->name);
+    TRY(each_parent(s, path, 0, make_dir, err));
+    sync_or_die(p->fd, "file");
+    if (renameat(s->dir, temp, s->dir, path) != 0)
+        return err_set(err, RC_IO, "", "cannot name an object: %s", strerror(errno));
+    p->name[0] = 0; /* nothing is left to remove */
+    TRY(sync_path(s, tier, path, err));
+    put_free(put);
+    return RC_OK;
+}
+
+void store_drop(struct store_put **p)
+{
+    char path[sizeof TMP + sizeof(*p)->name];
+    if (!*p)
+        return;
+    if ((*p)->fd >= 0 && (*p)->name[0]) {
+        snprintf(path, sizeof path, TMP "/%s", (*p)->name);
+        (void)unlinkat((*p)->store->dir, path, 0);
+    }
+    put_free(p);
+}
+
+/* ---- kept objects ---------------------------------------------------------------------------- */
+
+enum rc store_read(struct store *s, enum tier tier, const struct sha256 *sha, int *ret_fd,
+                   struct err *err)
+{
+    char path[STORE_PATH_MAX];
+    store_path(tier, sha, path);
+    int fd = openat(s->dir, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, "", "store/%s: %s", path,
+                       strerror(errno));
+    *ret_fd = fd;
+    return RC_OK;
+}
+
+static void fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static void buffer_free(char **p)
+{
+    free(*p);
+}
+
+static enum rc hash_fd(int fd, struct digest *d, int64_t *ret_size, struct err *err)
+{
+    CLEANUP(buffer_free) char *chunk = malloc(CHUNK);
+    int64_t size = 0;
+    ssize_t n = 0;
+    if (!chunk || !d)
+        return err_set(err, RC_NOMEM, "", "no memory to hash");
+    while ((n = pread(fd, chunk, CHUNK, size)) > 0) {
+        digest_add(d, chunk, (size_t)n);
+        size += n;
+    }
+    if (n < 0)
+        return err_set(err, RC_IO, "", "cannot read an object: %s", strerror(errno));
+    *ret_size = size;
+    return RC_OK;
+}
+
+enum rc store_check(struct store *s, enum tier tier, const struct sha256 *sha, int64_t size,
+                    struct err *err)
+{
+    CLEANUP(fd_close) int fd = -1;
+    CLEANUP(digest_free) struct digest *d = digest_new();
+    struct sha256 got;
+    int64_t there = 0;
+    TRY(store_read(s, tier, sha, &fd, err));
+    TRY(hash_fd(fd, d, &there, err));
+    digest_take(d, &got);
+    if (there == size && sha256_eq(&got, sha))
+        return RC_OK;
+    return err_set(err, RC_CORRUPT, "",
+                   "an object of the store does not match its name: run "
+                   "`freshet verify`");
+}
+
+enum rc store_delete(struct store *s, enum tier tier, const struct sha256 *sha, struct err *err)
+{
+    char path[STORE_PATH_MAX];
+    store_path(tier, sha, path);
+    if (unlinkat(s->dir, path, 0) != 0)
+        return errno == ENOENT
+                   ? RC_OK
+                   : err_set(err, RC_IO, "", "cannot remove store/%s: %s", path, strerror(errno));
+    *strrchr(path, '/') = 0;
+    return sync_dir(s, path, err);
+}

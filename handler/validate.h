@@ -1,0 +1,53 @@
+/* validate: may these bytes become a version? A table of rules (rules.def) over a file.
+ *
+ * Invariants
+ *   1. (I9) Pure: the same bytes and the same rules give the same report, byte for byte. No network,
+ *      no clock, no locale, no file names; details are literals and never quote the data.
+ *   2. The outcome is the worst verdict of any rule: fail, hold, pass.
+ *   3. Memory is bounded: files above VALIDATE_PARSE_MAX are judged by their ends.
+ * Called by job; later by freshet-inspect's reports too.
+ */
+#ifndef FRESHET_HANDLER_VALIDATE_H
+#define FRESHET_HANDLER_VALIDATE_H
+
+#include <stdint.h>
+#include "core/arena.h"
+#include "core/rc.h"
+#include "ledger/source.h"
+
+/* JSON up to here is parsed as a whole; yyjson needs up to 24 bytes of memory per byte of text. */
+#define VALIDATE_PARSE_MAX (32 << 20)
+#define VALIDATE_REASONS_MAX 32
+
+enum verdict { VERDICT_PASS, VERDICT_HOLD, VERDICT_FAIL };
+const char *verdict_name(enum verdict v); /* "pass" */
+
+/* What a source declares about its bytes. */
+struct expectation {
+    const char *media_type, *url; /* "" when unknown */
+    int64_t max_bytes;
+    bool has_region;
+    double region[4]; /* west, south, east, north */
+    int64_t min_features;
+};
+
+struct validation {
+    enum verdict outcome;
+    int checks, failed;
+    const char *reasons[VALIDATE_REASONS_MAX]; /* codes of the broken rules, in order, literals */
+    size_t n_reasons;
+    const char *media_type; /* declared, else told by the bytes */
+    int64_t features;       /* -1: not counted */
+    bool has_bbox;
+    double bbox[4];    /* degrees */
+    struct str report; /* JSON */
+};
+
+/* max_bytes is the limit in force: the source's, else the setting's. */
+void expectation_of(const struct source *s, int64_t max_bytes, struct expectation *ret);
+/* Judges the size bytes of fd. RC_OK whatever the outcome; RC_IO and RC_NOMEM tell nothing about
+ * the bytes. Texts of ret live in the arena, or are literals, or are those of `e`. */
+MUST_CHECK enum rc validate(struct arena *a, int fd, int64_t size, const struct expectation *e,
+                            struct validation *ret, struct err *err);
+
+#endif
