@@ -1,0 +1,506 @@
+/* detect, job and orders: whole checks against a small server and a real ledger. What the answers
+ * mean is tested in test_etag.c; here it is about what becomes of them.
+ * D1… are the invariants of detectors/detect.h, O1… those of detectors/orders.h. */
+#include "tests/10-unit/unit.h"
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "core/clock.h"
+#include "detectors/detect.h"
+#include "detectors/orders.h"
+#include "ledger/inbox.h"
+#include "ledger/request.h"
+
+/* ---- a server of a few lines ----------------------------------------------------------------- */
+
+#define REPLY(status, headers, body)                                                               \
+    "HTTP/1.1 " status "\r\nConnection: close\r\n" headers "\r\n" body
+static const struct {
+    const char *start, *must,
+        *reply; /* the first row that fits; must is somewhere in the request */
+} replies[] = {
+    {"HEAD /a", "If-None-Match: \"a\"", REPLY("304 Not Modified", "ETag: \"a\"\r\n", "")},
+    {"GET /a", "", REPLY("200 OK", "ETag: \"a\"\r\nContent-Length: 5\r\n", "hello")},
+    {"GET /key", "X-Key: s3cret\r\n", REPLY("200 OK", "Content-Length: 5\r\n", "hello")},
+    {"GET /key", "", REPLY("401 No", "Content-Length: 0\r\n", "")},
+    {"GET /later", "", REPLY("429 Slow down", "Retry-After: 3600\r\nContent-Length: 0\r\n", "")},
+    {"GET /moved", "", REPLY("301 Moved", "Location: /a?key=hush\r\nContent-Length: 0\r\n", "")},
+    {"GET /half", "", REPLY("200 OK", "Content-Length: 10\r\n", "hello")},
+    {"GET /page.zip", "", REPLY("200 OK", "Content-Length: 6\r\n", "<html>")},
+    {"GET /hang", "", ""},
+    {"", "", REPLY("404 Not Found", "Content-Length: 0\r\n", "")},
+};
+
+static void answer(int fd)
+{
+    char in[8192];
+    size_t n = 0;
+    while (n < sizeof in - 1 && (n == 0 || !strstr(in, "\r\n\r\n"))) {
+        ssize_t got = read(fd, in + n, sizeof in - 1 - n);
+        if (got <= 0)
+            return;
+        n += (size_t)got;
+        in[n] = '\0';
+    }
+    size_t i = 0;
+    while (!str_starts(str_of(in), str_of(replies[i].start)) || !strstr(in, replies[i].must))
+        i++;
+    if (replies[i].reply[0] == '\0')
+        return; /* the connection stays open until the server ends */
+    (void)!write(fd, replies[i].reply, strlen(replies[i].reply));
+    close(fd);
+}
+
+static pid_t serve(int *ret_port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof sa;
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(listen(fd, 512), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &n), 0);
+    *ret_port = ntohs(sa.sin_port);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGPIPE, SIG_IGN);
+        for (;;) {
+            int c = accept(fd, NULL, NULL);
+            if (c >= 0)
+                answer(c);
+        }
+    }
+    close(fd);
+    return pid;
+}
+
+/* ---- an instance ----------------------------------------------------------------------------- */
+
+static struct {
+    pid_t server;
+    int port;
+    char dir[64], host[32];
+    const char *hosts[1];
+    struct instance inst;
+    struct ledger *ledger;
+    struct arena arena;
+    struct detect *detect;
+    struct orders *orders;
+    int done; /* calls of on_done */
+    struct check_result last;
+    int by_outcome[OUTCOME_COUNT];
+} t;
+static struct err err;
+#define assert_ok(x)                                                                               \
+    do {                                                                                           \
+        if ((x) != RC_OK)                                                                          \
+            fail_msg("%s: %s", #x, err.msg);                                                       \
+    } while (0)
+
+static void on_done(void *ctx, const struct source *s, const struct check_result *r)
+{
+    assert_ptr_equal(ctx, &t);
+    assert_string_equal(s->id, r->source_id);
+    t.done++;
+    t.by_outcome[r->outcome]++;
+    t.last = *r;
+    t.last.source_id = NULL; /* not ours to keep */
+    if (r->request_no && t.orders)
+        orders_count(t.orders, r->request_no);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&t, 0, sizeof t);
+    snprintf(t.dir, sizeof t.dir, "/tmp/freshet-detect-XXXXXX");
+    assert_non_null(mkdtemp(t.dir));
+    t.server = serve(&t.port);
+    snprintf(t.host, sizeof t.host, "127.0.0.1:%d", t.port);
+    t.hosts[0] = t.host;
+    arena_init(&t.arena, 64u << 20);
+    t.inst.dir = t.dir;
+    conf_defaults(&t.inst.conf);
+    t.inst.conf.allow_hosts = (struct conf_list){t.hosts, 1};
+    t.inst.conf.fetch_attempts = 1;
+    t.inst.conf.max_concurrency = 8;
+    t.inst.conf.free_bytes_min = 0;
+    assert_ok(ledger_create(t.dir, digest_sha256, &err));
+    assert_ok(ledger_open(t.dir, LEDGER_WRITE, digest_sha256, &t.ledger, &err));
+    assert_ok(detect_new(t.ledger, &t.inst, on_done, &t, &t.detect, &err));
+    assert_ok(orders_new(t.ledger, &t.orders, &err));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    detect_free(&t.detect);
+    orders_free(&t.orders);
+    ledger_close(&t.ledger);
+    arena_release(&t.arena);
+    kill(t.server, SIGKILL);
+    waitpid(t.server, NULL, 0);
+    snprintf(command, sizeof command, "rm -rf %s", t.dir);
+    return system(command);
+}
+
+/* Declares http://host/path under `id`; more is JSON that goes into the declaration. */
+static struct source declare(const char *id, const char *path, const char *more)
+{
+    struct source s;
+    yyjson_val *decl;
+    char *text =
+        arena_printf(&t.arena, "{\"id\":\"%s\",\"url\":\"http://%s%s\"%s}", id, t.host, path, more);
+    assert_ok(json_parse(&t.arena, str_of(text), 0, "source", &decl, &err));
+    assert_ok(source_parse(&t.arena, decl, &s, &err));
+    assert_ok(source_add(t.ledger, &s, clock_now(), &err));
+    return s;
+}
+
+static struct source source(const char *id, const char *path, const char *more)
+{
+    assert_ok(ledger_begin(t.ledger, &err));
+    struct source s = declare(id, path, more);
+    assert_ok(ledger_commit(t.ledger, &err));
+    return s;
+}
+
+/* s0, s1, ...; every seventh is not there. */
+static void many_sources(struct source *s, int n, const char *seventh)
+{
+    char id[16];
+    assert_ok(ledger_begin(t.ledger, &err));
+    for (int i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "s%d", i);
+        s[i] = declare(id, i % 7 ? "/a" : seventh, "");
+    }
+    assert_ok(ledger_commit(t.ledger, &err));
+}
+
+static void check(const struct source *s, const char *outcome)
+{
+    assert_ok(detect_add(t.detect, s, "requested", 0, &err));
+    assert_true(detect_has(t.detect, s->no));
+    assert_ok(detect_finish(t.detect, &err));
+    assert_false(detect_has(t.detect, s->no));
+    if (strcmp(outcome_name(t.last.outcome), outcome) != 0)
+        fail_msg("%s (%s), not %s", outcome_name(t.last.outcome), t.last.detail, outcome);
+}
+
+static int spooled(const char *prefix)
+{
+    char path[80];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/spool", t.dir);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.' && str_starts(str_of(e->d_name), str_of(prefix));
+    closedir(d);
+    return n;
+}
+
+static struct check_state state_of(const struct source *s)
+{
+    struct check_state st;
+    assert_ok(check_state_get(t.ledger, s->no, &st, &err));
+    return st;
+}
+
+static int64_t candidates(void)
+{
+    struct inbox_stats stats;
+    assert_ok(inbox_stats(t.ledger, &stats, &err));
+    return stats.ready;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static void first_and_second_look(void **state)
+{
+    (void)state;
+    struct source s = source("a", "/a", "");
+    char hex[SHA256_HEX];
+    struct sha256 sha;
+    check(&s, "new");
+    digest_sha256("hello", 5, &sha);
+    sha256_hex(&sha, hex);
+    assert_true(t.last.has_sha && sha256_eq(&t.last.sha, &sha));
+    assert_int_equal(t.last.bytes_in, 5);
+    assert_int_equal(t.last.http, 200);
+    assert_true(str_starts(str_of(t.last.event_id), STR("evt_")));
+    assert_int_equal(spooled(hex), 1); /* for the handler */
+    assert_int_equal(spooled("tmp-"), 0);
+    assert_int_equal(candidates(), 1);
+    struct check_state st = state_of(&s);
+    assert_string_equal(st.etag, "\"a\"");
+    assert_true(st.has_seen && sha256_eq(&st.seen_sha, &sha));
+    assert_true(st.next_check_at > clock_now());
+
+    check(&s, "not_modified");
+    assert_string_equal(t.last.event_id, "");
+    assert_int_equal(t.last.bytes_in, 0);
+    assert_int_equal(t.last.bytes_saved, 5);
+    assert_int_equal(candidates(), 1);
+    assert_int_equal(state_of(&s).checks, 2);
+}
+
+/* Nothing of a body that is no version stays. */
+static void failures_leave_no_file(void **state)
+{
+    (void)state;
+    struct source half = source("half", "/half", ""), page = source("page", "/page.zip", ""),
+                  none = source("none", "/none", "");
+    check(&half, "wrong_shape");
+    check(&page, "wrong_shape");
+    check(&none, "gone");
+    assert_int_equal(spooled(""), 0);
+    assert_int_equal(candidates(), 0);
+    struct check_state st = state_of(&none);
+    assert_false(st.has_seen);
+    assert_int_equal(st.failures, 1);
+    assert_int_equal(st.gone_count, 1);
+}
+
+static void retry_after_is_honoured(void **state)
+{
+    (void)state;
+    struct source s =
+        source("later", "/later", ",\"triggers\":[{\"type\":\"interval\",\"seconds\":1}]");
+    int64_t before = clock_now();
+    check(&s, "rate_limited");
+    assert_in_range(state_of(&s).next_check_at, before + 3600000, clock_now() + 3600000);
+}
+
+/* 301 is told, without the keys in its query, and not adopted. */
+static void moved_is_told(void **state)
+{
+    (void)state;
+    struct source s = source("moved", "/moved", "");
+    check(&s, "new");
+    assert_non_null(strstr(t.last.detail, "moved permanently to http://127.0.0.1"));
+    assert_null(strstr(t.last.detail, "hush"));
+    assert_null(strstr(state_of(&s).validator_url, "hush"));
+}
+
+static void address_policy(void **state)
+{
+    (void)state;
+    struct source s = source("out", "/a", "");
+    s.url = "http://127.0.0.1:1/a";
+    check(&s, "blocked");
+    s.url = "http://example.org/a";
+    check(&s, "blocked");
+    assert_int_equal(t.last.attempts, 0);
+}
+
+static void secrets(void **state)
+{
+    (void)state;
+    char path[128];
+    struct source s = source("key", "/key", ",\"headers\":{\"X-Key\":\"secret:upstream-key\"}");
+    check(&s, "denied");
+    assert_int_equal(t.last.attempts, 0); /* nothing goes out without it */
+    assert_non_null(strstr(t.last.detail, "upstream-key"));
+    snprintf(path, sizeof path, "%s/secrets", t.dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/secrets/upstream-key", t.dir);
+    unit_write(path, "s3cret\n");
+    check(&s, "new");
+}
+
+static void unknown_kind_ends_too(void **state)
+{
+    (void)state;
+    struct source s = source("odd", "/a", "");
+    s.detector = "telepathy";
+    check(&s, "unavailable");
+    assert_int_equal(t.last.attempts, 0);
+}
+
+/* The caller's memory is its own again when detect_add returns. */
+static void sources_are_copied(void **state)
+{
+    (void)state;
+    struct source s = source("copy", "/key", ",\"headers\":{\"X-Key\":\"s3cret\"},\"title\":\"T\"");
+    char id[] = "copy", name[] = "X-Key", value[] = "s3cret";
+    char *url = arena_strdup(&t.arena, s.url);
+    s.id = id;
+    s.url = url;
+    s.headers[0] = (struct source_header){name, value};
+    assert_ok(detect_add(t.detect, &s, "requested", 0, &err));
+    memset(id, 'x', sizeof id - 1);
+    memset(url, 'x', strlen(url));
+    memset(name, 'x', sizeof name - 1);
+    memset(value, 'x', sizeof value - 1);
+    memset(&s, 0, sizeof s);
+    assert_ok(detect_finish(t.detect, &err));
+    assert_string_equal(outcome_name(t.last.outcome), "new");
+}
+
+/* D1, D4: every check ends once, and never more are held than may be. */
+static void many_checks(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    size_t open, most = 0;
+    static struct source s[MANY];
+    many_sources(s, MANY, "/none");
+    for (int i = 0; i < MANY; i++) {
+        assert_ok(detect_add(t.detect, &s[i], NULL, 0, &err));
+        assert_ok(detect_drive(t.detect, 0, &open, &err));
+        most = open > most ? open : most;
+    }
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.done, MANY);
+    assert_int_equal(t.by_outcome[OUTCOME_new], MANY / 7 * 6);
+    assert_int_equal(t.by_outcome[OUTCOME_gone], MANY / 7);
+    assert_true(most <= 8 + DETECT_BATCH);
+    assert_string_equal(t.last.due_because, "first");
+}
+
+/* Stopping: what has ended is kept, what has not leaves nothing. */
+static void abandoned_checks(void **state)
+{
+    (void)state;
+    struct source a = source("a", "/a", ""), hang = source("hang", "/hang", "");
+    size_t open = 2;
+    assert_ok(detect_add(t.detect, &hang, "requested", 0, &err));
+    assert_ok(detect_add(t.detect, &a, "requested", 0, &err));
+    while (t.done == 0)
+        assert_ok(detect_drive(t.detect, 10, &open, &err));
+    assert_int_equal(open, 1);
+    assert_ok(detect_flush(t.detect, &err));
+    detect_free(&t.detect);
+    assert_int_equal(state_of(&a).checks, 1);
+    assert_int_equal(state_of(&hang).checks, 0);
+    assert_int_equal(state_of(&hang).checked_at, -1); /* still due */
+    assert_int_equal(spooled("tmp-"), 0);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static const char *order(const char *body)
+{
+    static char plain[TOKEN_PLAIN_MAX];
+    struct token token;
+    int64_t no;
+    bool repeated;
+    char *id = arena_alloc(&t.arena, 48);
+    if (plain[0] == '\0' ||
+        token_find(t.ledger, &t.arena, str_of(plain), clock_now(), &token, &err) != RC_OK)
+        assert_ok(token_create(t.ledger, "test", SCOPE_CHECK, -1, clock_now(), plain, &no, &err));
+    assert_ok(token_find(t.ledger, &t.arena, str_of(plain), clock_now(), &token, &err));
+    assert_ok(
+        request_add(t.ledger, &token, str_of(body), STR(""), clock_now(), id, &repeated, &err));
+    return id;
+}
+
+static void assert_order(const char *id, const char *want, int64_t total, const char *outcomes)
+{
+    struct check_request r;
+    assert_ok(request_get(t.ledger, &t.arena, id, &r, &err));
+    assert_string_equal(r.state, want);
+    assert_int_equal(r.total, total);
+    assert_str(r.outcomes, outcomes);
+}
+
+static void work_off(int turns)
+{
+    size_t open;
+    for (int i = 0; i < turns; i++) {
+        assert_ok(orders_take(t.orders, clock_now(), &err));
+        assert_ok(orders_feed(t.orders, t.detect, &err));
+        assert_ok(detect_drive(t.detect, 20, &open, &err));
+        assert_ok(orders_finish(t.orders, clock_now(), &err));
+    }
+}
+
+static void work_off_all(int checks)
+{
+    while (t.done < checks)
+        work_off(1);
+    work_off(1);
+}
+
+static void orders_of_each_kind(void **state)
+{
+    (void)state;
+    source("a", "/a", "");
+    source("b", "/none", ",\"triggers\":[{\"type\":\"annual\",\"month\":7}]");
+    char *by_url = arena_printf(&t.arena, "{\"url\":\"http://%s/a\"}", t.host);
+    const char *one = order("{\"source\":\"a\"}"), *url = order(by_url);
+    const char *trigger = order("{\"trigger\":\"annual\"}"),
+               *none = order("{\"trigger\":\"census\"}");
+    const char *unknown = order("{\"source\":\"zz\"}"), *odd = order("{\"trigger\":\"zz\"}");
+    work_off_all(3);
+    assert_order(one, "done", 1, "{\"new\":1}");
+    assert_order(url, "done", 1, "{\"not_modified\":1}");
+    assert_order(trigger, "done", 1, "{\"gone\":1}");
+    assert_order(none, "done", 0, "{}");
+    assert_order(unknown, "failed", 0, "{}");
+    assert_order(odd, "failed", 0, "{}");
+    const char *all = order("{\"all\":true}");
+    work_off_all(5);
+    assert_order(all, "done", 2, "{\"not_modified\":1,\"gone\":1}");
+}
+
+/* O1, O2 and that a slow one holds up nobody else. */
+static void orders_side_by_side(void **state)
+{
+    (void)state;
+    source("hang", "/hang", "");
+    source("a", "/a", "");
+    const char *slow = order("{\"source\":\"hang\"}"), *again = order("{\"source\":\"hang\"}");
+    const char *quick = order("{\"source\":\"a\"}");
+    work_off_all(1);
+    assert_order(quick, "done", 1, "{\"new\":1}");
+    assert_order(slow, "running", 1, "{}");
+    assert_order(again, "running", 1, "{}");
+    assert_int_equal(t.done, 1);
+}
+
+/* O3 */
+static void orders_left_behind(void **state)
+{
+    (void)state;
+    source("a", "/a", "");
+    const char *id = order("{\"all\":true}");
+    assert_ok(orders_take(t.orders, clock_now(), &err));
+    assert_order(id, "running", 1, "{}");
+    orders_free(&t.orders); /* killed here */
+    assert_ok(orders_new(t.ledger, &t.orders, &err));
+    work_off_all(1);
+    assert_order(id, "done", 1, "{\"new\":1}");
+}
+
+static void more_sources_than_a_page(void **state)
+{
+    (void)state;
+    enum { MANY = 600 };
+    static struct source s[MANY];
+    many_sources(s, MANY, "/a");
+    const char *id = order("{\"all\":true}");
+    work_off_all(MANY);
+    assert_order(id, "done", MANY, "{\"new\":600}");
+    assert_int_equal(t.done, MANY);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(first_and_second_look), TEST(failures_leave_no_file),   TEST(retry_after_is_honoured),
+        TEST(moved_is_told),         TEST(address_policy),           TEST(secrets),
+        TEST(unknown_kind_ends_too), TEST(sources_are_copied),       TEST(many_checks),
+        TEST(abandoned_checks),      TEST(orders_of_each_kind),      TEST(orders_side_by_side),
+        TEST(orders_left_behind),    TEST(more_sources_than_a_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
