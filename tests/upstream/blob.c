@@ -24,13 +24,19 @@ void blob_seal(struct blob *b)
     b->tag[BLOB_TAG - 1] = '\0';
 }
 
-struct blob *blob_copy(struct str s)
+struct blob *blob_plain(struct str s)
 {
     struct blob *b = blob_new(s.n);
-    if (!b)
-        return NULL;
-    memcpy(b->data, s.p, s.n);
-    blob_seal(b);
+    if (b)
+        memcpy(b->data, s.p, s.n);
+    return b;
+}
+
+struct blob *blob_copy(struct str s)
+{
+    struct blob *b = blob_plain(s);
+    if (b)
+        blob_seal(b);
     return b;
 }
 

@@ -31,9 +31,10 @@ struct blob {
 /* A blob with one reference and n bytes to be filled, then sealed. NULL: no memory, or too large. */
 struct blob *blob_new(size_t n);
 void blob_seal(struct blob *b);
-/* Sealed copies of bytes. */
+/* A copy of bytes that nobody will ask the tag of: not sealed, which saves the digest. */
+struct blob *blob_plain(struct str s);
+/* Sealed copies of bytes; of a buffer that had failed, NULL. */
 struct blob *blob_copy(struct str s);
-/* NULL when the buffer had failed. */
 struct blob *blob_of_buf(const struct buf *b);
 
 struct blob *blob_ref(struct blob *b); /* NULL stays NULL */

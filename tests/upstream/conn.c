@@ -155,7 +155,7 @@ static void answer(struct server *s, struct conn *c, const struct request *q)
 static void refuse(struct server *s, struct conn *c, int status)
 {
     struct reply r;
-    struct blob *why = blob_copy(STR("the request was not understood, or is too large\n"));
+    struct blob *why = blob_plain(STR("the request was not understood, or is too large\n"));
     respond_with(&s->responder, NULL, status, "text/plain", why, &s->head, &r);
     queue_reply(s, c, &r);
 }

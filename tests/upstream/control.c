@@ -286,6 +286,6 @@ void control_answer(struct server *s, const struct request *q, struct buf *head,
     yyjson_mut_doc_set_root(c.doc, c.root);
     if (json_write(&c.arena, c.doc, JSON_PRETTY, &text, &err) != RC_OK && rc == RC_OK)
         rc = RC_NOMEM;
-    respond_with(&s->responder, q, rc_http(rc), "application/json", blob_copy(text), head, ret);
+    respond_with(&s->responder, q, rc_http(rc), "application/json", blob_plain(text), head, ret);
     arena_release(&c.arena);
 }

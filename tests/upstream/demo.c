@@ -26,7 +26,7 @@ enum set {
     N_LISTED,
     SITES = N_LISTED,
     NATION,
-    LAND_COVER,
+    LAKES,
     N_SETS,
 };
 
@@ -101,19 +101,19 @@ static const struct dataset datasets[N_SETS] = {
                3u << 10,
                NULL,
                ETAG_STRONG},
-    [NATION] = {"prairie-band-boundary.geojson",
+    [NATION] = {"meadow-river-nation.geojson",
                 FORM_GEOJSON,
-                {"prairie-band-boundary", "Allotment", "77", GEO_TOWN, 3, 2, 6, 19,
+                {"meadow-river-nation", "Allotment", "77", GEO_TOWN, 3, 2, 6, 19,
                  "osprey-sovereign-9026"},
                 0,
                 NULL,
                 ETAG_STRONG},
-    [LAND_COVER] = {"land-cover.csv",
-                    FORM_CSV,
-                    {"land-cover", "plot", "31", GEO_POINT, 5, 4, 20, 20, NULL},
-                    0,
-                    "Fri, 14 Mar 2025 12:00:00 GMT",
-                    ETAG_FLAP},
+    [LAKES] = {"lake-levels.csv",
+               FORM_CSV,
+               {"lake-levels", "Lake", "31", GEO_POINT, 5, 4, 20, 20, NULL},
+               0,
+               "Fri, 14 Mar 2025 12:00:00 GMT",
+               ETAG_FLAP},
 };
 
 /* The one that fails: an error, another, a page instead of data, silence; and again. */

@@ -89,10 +89,16 @@ static void generate_geojson(size_t size, uint64_t seed, struct buf *out)
 
 static void generate_json(size_t size, uint64_t seed, struct buf *out)
 {
-    size_t start = out->len;
+    size_t end = out->len + size;
     buf_printf(out, "{\"item\":\"%016llx\",\"padding\":\"", (unsigned long long)seed);
-    while (out->len - start + 2 < size && buf_rc(out) == RC_OK)
-        buf_byte(out, (char)('a' + generate_next(&seed) % 26));
+    while (out->len + 2 < end && buf_rc(out) == RC_OK) {
+        char letters[8];
+        uint64_t v = generate_next(&seed);
+        size_t left = end - out->len - 2;
+        for (size_t i = 0; i < sizeof letters; i++, v >>= 8)
+            letters[i] = (char)('a' + (v & 15));
+        buf_add(out, letters, left < sizeof letters ? left : sizeof letters);
+    }
     buf_puts(out, "\"}");
 }
 

@@ -40,25 +40,32 @@ static int32_t cell_height(const struct geo_layer *l)
     return (NORTH - SOUTH) / l->rows;
 }
 
+static struct geo_xy in_box(struct geo_xy p)
+{
+    p.x = p.x < WEST ? WEST : p.x > EAST ? EAST : p.x;
+    p.y = p.y < SOUTH ? SOUTH : p.y > NORTH ? NORTH : p.y;
+    return p;
+}
+
 /* The corner at column c and row r. Its wobble stays under an eighth of a cell, so that
  * neighbouring corners can never pass each other. */
 static struct geo_xy corner(const struct geo_layer *l, const struct geo_state *s, int c, int r)
 {
     int i = r * (l->cols + 1) + c;
     uint64_t what = (uint64_t)i << 16 | (uint64_t)moved(s, i);
-    return (struct geo_xy){
+    return in_box((struct geo_xy){
         WEST + c * cell_width(l) + wobble(l, what, SALT_X, cell_width(l) / 8),
         SOUTH + r * cell_height(l) + wobble(l, what, SALT_Y, cell_height(l) / 8),
-    };
+    });
 }
 
 /* A bend half way between two corners, the same from both sides. */
 static struct geo_xy bend(const struct geo_layer *l, struct geo_xy a, struct geo_xy b, int edge)
 {
-    return (struct geo_xy){
+    return in_box((struct geo_xy){
         (a.x + b.x) / 2 + wobble(l, (uint64_t)edge, SALT_EDGE + SALT_X * 8, cell_width(l) / 16),
         (a.y + b.y) / 2 + wobble(l, (uint64_t)edge, SALT_EDGE + SALT_Y * 8, cell_height(l) / 16),
-    };
+    });
 }
 
 static void ring_cell(const struct geo_layer *l, const struct geo_state *s, int i,
@@ -195,7 +202,7 @@ void geo_write_geojson(struct buf *out, const struct geo_layer *l, const struct 
                    comma, f.geoid, f.name);
         if (f.n > 1)
             buf_printf(out, ",\"AREA\":%.1f", geo_area(&f));
-        buf_printf(out, ",\"POP\":%lld", (long long)f.pop);
+        buf_printf(out, ",\"%s\":%lld", f.n > 1 ? "POP" : "SIZE_M2", (long long)f.pop);
         if (l->remark)
             buf_printf(out, ",\"REMARK\":\"%s\"", l->remark);
         buf_puts(out, "},\"geometry\":");

@@ -102,7 +102,7 @@ static struct blob *plain_body(struct answer *a)
     } else {
         return NULL;
     }
-    return blob_of_buf(&a->c->text);
+    return buf_rc(&a->c->text) == RC_OK ? blob_plain(buf_view(&a->c->text)) : NULL;
 }
 
 static struct blob *packed(const struct spec *s, struct blob *plain)
@@ -113,7 +113,7 @@ static struct blob *packed(const struct spec *s, struct blob *plain)
         pack_bomb(&out, (uint64_t)s->bomb_bytes);
     else
         pack_gzip(&out, blob_view(plain));
-    return blob_of_buf(&out);
+    return buf_rc(&out) == RC_OK ? blob_plain(buf_view(&out)) : NULL;
 }
 
 /* Makes gzip of it, once per blob; the bomb has its own size and is kept with no blob. */
@@ -431,7 +431,7 @@ static void render_raw(struct answer *a)
 static void respond_error(struct responder *c, const struct request *q, int status, const char *msg,
                           struct buf *head, struct reply *ret)
 {
-    respond_with(c, q, status, "text/plain", blob_copy(str_of(msg)), head, ret);
+    respond_with(c, q, status, "text/plain", blob_plain(str_of(msg)), head, ret);
 }
 
 void respond(struct responder *c, const struct request *q, struct buf *head, struct reply *ret)
