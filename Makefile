@@ -32,7 +32,7 @@ core_OBJ   += $(B)/gen/version.o
 # links: tests/00-arch reads these lines and fails when a program reaches where it may not. -------
 PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-upstream
 freshet_MAIN           := cli/main_freshet.c
-freshet_ROOMS          := cli handler detectors ledger core
+freshet_ROOMS          := cli api handler detectors ledger core
 freshet_LIBS           := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
 freshet-api_MAIN       := api/main_api.c
 freshet-api_ROOMS      := api ledger core
@@ -52,7 +52,7 @@ freshet-upstream_ROOMS := upstream core
 freshet-upstream_LIBS  := -lmbedtls -lmbedx509 -lmbedcrypto -lyyjson -lm
 upstream_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/main_upstream.c,$(wildcard tests/upstream/*.c)))
 
-.PHONY: all run test test-san lint bench crash fresh deps clean install help sources FORCE
+.PHONY: all run test tests-bin lint bench crash fresh deps clean install help FORCE
 all: $(PROGRAMS:%=$(B)/%)
 
 define PROGRAM_RULE
@@ -102,16 +102,15 @@ deps-%:
 	@build-aux/install-deps $*
 
 # Test programs: one per file, all rooms linked.
-TEST_SRC  := $(wildcard tests/10-unit/test_*.c tests/30-ledger/test_*.c)
+TEST_SRC  := $(wildcard tests/10-unit/test_*.c tests/30-ledger/test_*.c tests/40-service/test_*.c)
 TEST_BIN  := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:%.c=$(B)/%)
 TEST_ROOMS := cli api handler detectors ledger core
-TEST_LIBS := -lcmocka -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
-tests-bin: all $(TEST_BIN) $(FUZZ_BIN) $(TOOL_BIN)
+TEST_LIBS := -lcmocka -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+tests-bin: all $(TEST_BIN) $(FUZZ_BIN)
 $(TEST_BIN) $(FUZZ_BIN): %: %.o $(foreach r,$(TEST_ROOMS),$(call archive,$(r)))
 	$(CC) $(ALL_LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
-.PRECIOUS: $(B)/tests/%.o
 .SECONDARY:
 
 lint: deps-lint
