@@ -182,6 +182,20 @@ enum rc inbox_lease_check(struct ledger *l, int64_t cand_no, int64_t token, stru
     return rc;
 }
 
+enum rc inbox_renew(struct ledger *l, int64_t cand_no, int64_t token, int64_t until,
+                    struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    enum rc rc = inbox_lease_check(l, cand_no, token, err);
+    if (rc == RC_OK)
+        rc = query_run(l, Q_INBOX_RENEW, err, "ii", cand_no, until);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
+}
+
 static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
                       struct err *err)
 {

@@ -34,6 +34,9 @@ MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *ow
  * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
 MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
                                  struct err *err);
+/* A sign of life: the lease holds until `until`. RC_CONFLICT when it was lost. Own transaction. */
+MUST_CHECK enum rc inbox_renew(struct ledger *l, int64_t cand_no, int64_t token, int64_t until,
+                               struct err *err);
 /* Ends a claimed run without effect, in one transaction:
  *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
  *   FAILED  deterministic failure; candidate done, result failed

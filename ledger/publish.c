@@ -4,6 +4,19 @@
 
 #include "ledger/query.h"
 
+enum rc publish_facts(struct ledger *l, struct arena *a, int64_t src_no, struct public_facts *ret,
+                      struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_PUB_FACTS, &q, err, "i", src_no));
+    TRY(query_next(l, &q, err));
+    struct public_facts f = {.held = col_i64(&q, 0) != 0, .qa_status = col_text(a, &q, 1)};
+    if (!f.qa_status)
+        return err_set(err, RC_NOMEM, "", "no memory for the facts of a source");
+    *ret = f;
+    return RC_OK;
+}
+
 enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
                        struct err *err)
 {

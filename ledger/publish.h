@@ -16,6 +16,13 @@ struct public_source {
         next_check_at; /* -1: absent or withheld */
     const char *window, *run_id, *identity, *delta_id, *qa_status, *qa_note; /* NULL: absent */
 };
+/* What a description needs to know beside head and state. */
+struct public_facts {
+    bool held;             /* a change waits for a decision */
+    const char *qa_status; /* of the head, "" without one */
+};
+MUST_CHECK enum rc publish_facts(struct ledger *l, struct arena *a, int64_t src_no,
+                                 struct public_facts *ret, struct err *err);
 MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
                                   struct err *err);
 /* Takes every public row of a source away (sovereign, or before publishing anew). */

@@ -109,6 +109,7 @@ CREATE TABLE inbox (
 -- Open candidates of a source, in order: the newest one absorbs a duplicate, the oldest runs first.
 CREATE INDEX inbox_open ON inbox (src_no, cand_no) WHERE state IN ('ready', 'leased');
 CREATE INDEX inbox_ready ON inbox (next_attempt_at, cand_no) WHERE state = 'ready';
+CREATE INDEX inbox_held ON inbox (src_no) WHERE state = 'held';
 -- One running job per source (a hard rule, not a courtesy).
 CREATE UNIQUE INDEX inbox_one_running ON inbox (src_no) WHERE state = 'leased';
 
