@@ -25,13 +25,14 @@ static const struct {
 } replies[] = {
     {"HEAD /a", "If-None-Match: \"a\"", REPLY("304 Not Modified", "ETag: \"a\"\r\n", "")},
     {"GET /a", "", REPLY("200 OK", "ETag: \"a\"\r\nContent-Length: 5\r\n", "hello")},
-    {"GET /key", "X-Key: s3cret\r\n", REPLY("200 OK", "Content-Length: 5\r\n", "hello")},
+    {"GET /key", "X-Key: s3cret\r\n",
+     REPLY("200 OK", "ETag: \"k\"\r\nContent-Length: 5\r\n", "hello")},
     {"GET /key", "", REPLY("401 No", "Content-Length: 0\r\n", "")},
     {"GET /later", "", REPLY("429 Slow down", "Retry-After: 3600\r\nContent-Length: 0\r\n", "")},
     {"GET /moved", "", REPLY("301 Moved", "Location: /a?key=hush\r\nContent-Length: 0\r\n", "")},
     {"GET /half", "", REPLY("200 OK", "Content-Length: 10\r\n", "hello")},
     {"GET /page.zip", "", REPLY("200 OK", "Content-Length: 6\r\n", "<html>")},
-    {"GET /hang", "", ""},
+    {"GET /hang", "", REPLY("200 OK", "Content-Length: 10\r\n", "hello")},
     {"", "", REPLY("404 Not Found", "Content-Length: 0\r\n", "")},
 };
 
@@ -49,10 +50,9 @@ static void answer(int fd)
     size_t i = 0;
     while (!str_starts(str_of(in), str_of(replies[i].start)) || !strstr(in, replies[i].must))
         i++;
-    if (replies[i].reply[0] == '\0')
-        return; /* the connection stays open until the server ends */
     (void)!write(fd, replies[i].reply, strlen(replies[i].reply));
-    close(fd);
+    if (!str_is(str_of(replies[i].start), "GET /hang"))
+        close(fd); /* else it stays open until the server ends */
 }
 
 static pid_t serve(int *ret_port)
@@ -329,6 +329,8 @@ static void sources_are_copied(void **state)
 {
     (void)state;
     struct source s = source("copy", "/key", ",\"headers\":{\"X-Key\":\"s3cret\"},\"title\":\"T\"");
+    check(&s, "new");
+    /* HEAD is refused, so the second request is made after we took everything away. */
     char id[] = "copy", name[] = "X-Key", value[] = "s3cret";
     char *url = arena_strdup(&t.arena, s.url);
     s.id = id;
@@ -341,7 +343,8 @@ static void sources_are_copied(void **state)
     memset(value, 'x', sizeof value - 1);
     memset(&s, 0, sizeof s);
     assert_ok(detect_finish(t.detect, &err));
-    assert_string_equal(outcome_name(t.last.outcome), "new");
+    assert_string_equal(outcome_name(t.last.outcome), "unchanged");
+    assert_int_equal(t.last.attempts, 2);
 }
 
 /* D1, D4: every check ends once, and never more are held than may be. */
@@ -373,7 +376,7 @@ static void abandoned_checks(void **state)
     size_t open = 2;
     assert_ok(detect_add(t.detect, &hang, "requested", 0, &err));
     assert_ok(detect_add(t.detect, &a, "requested", 0, &err));
-    while (t.done == 0)
+    while (t.done == 0 || spooled("tmp-") == 0)
         assert_ok(detect_drive(t.detect, 10, &open, &err));
     assert_int_equal(open, 1);
     assert_ok(detect_flush(t.detect, &err));

@@ -201,7 +201,7 @@ static void backoff_is_spread(void **state)
         low = wait < low ? wait : low;
         high = wait > high ? wait : high;
     }
-    assert_true(low < 100000 && high > 2350000);
+    assert_true(low >= 60000 && low < 100000 && high > 2350000 && high <= 2400000);
 }
 
 /* W1, W2 */
