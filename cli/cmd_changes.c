@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "api/feed.h"
-#include "cli/cli.h"
+#include "cli/base.h"
 
 #define PAGE_MEMORY_MAX (256u << 20) /* a page of RESP_BODY_MAX bytes, parsed */
 #define FOLLOW_MS 500                /* soon enough for a person, cheap enough for the machine */
@@ -43,18 +43,6 @@ static enum rc set_query(struct changes *k)
     if (cli_has(c, "follow") && !k->query.has_since)
         TRY(feed_query_set(&k->query, "since", STR("now"), &c->err));
     return RC_OK;
-}
-
-/* Links are absolute: to the public address, or to what `freshet up` listens on. */
-static void set_base(struct changes *k)
-{
-    struct cli *c = k->c;
-    const char *base = c->inst.conf.public_base_url;
-    if (!*base)
-        base = arena_printf(&c->arena, "http://127.0.0.1:%lld", (long long)c->inst.conf.port);
-    k->base = str_of(base);
-    while (k->base.n && k->base.p[k->base.n - 1] == '/')
-        k->base.n--;
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -144,7 +132,7 @@ int cmd_changes(struct cli *c)
         return cli_usage(c, "--%s %s", c->err.field, c->err.msg);
     if (!cli_ledger(c))
         return CLI_FAILED;
-    set_base(&k);
+    k.base = cli_base(c);
     k.page = *c;
     arena_init(&k.page.arena, PAGE_MEMORY_MAX);
     buf_init(&body, RESP_BODY_MAX);
