@@ -1,0 +1,130 @@
+/* docs: the reference pages of docs/, printed from the tables they describe. tests/00-arch compares
+ * the committed pages with this output, so they cannot drift.
+ * Called by main_freshet.c. */
+#include "cli/cli.h"
+#include "ledger/check.h"
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static void print_bounds_int(const char *name, long long def, long long min, long long max,
+                             const char *help)
+{
+    printf("| `%s` | %lld | %lld to %lld | %s |\n", name, def, min, max, help);
+}
+
+static void print_settings(void)
+{
+    puts(
+        "# Settings\n\n"
+        "Every setting of `freshet.json` (JSON with comments). Printed from `core/settings.def` by "
+        "`freshet docs settings`.\n"
+        "Read with `freshet config list`, changed with `freshet config set NAME VALUE`; programs "
+        "read them at their start.\n\n"
+        "| setting | default | bounds | what it does |\n|---|---|---|---|");
+#define SETTING_INT(name, def, min, max, help) print_bounds_int(#name, def, min, max, help);
+#define SETTING_STR(name, def, help) printf("| `%s` | `\"%s\"` | text | %s |\n", #name, def, help);
+#define SETTING_LIST(name, help) printf("| `%s` | `[]` | list of text | %s |\n", #name, help);
+#include "core/settings.def"
+#undef SETTING_INT
+#undef SETTING_STR
+#undef SETTING_LIST
+}
+
+/* ---- command line ---------------------------------------------------------------------------- */
+
+/* A cell of a Markdown table must not hold a bar. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '|')
+            fputs("\\|", stdout);
+        else
+            putchar(*text);
+}
+
+static void print_options(const struct command *cmd)
+{
+    bool any = false;
+    for (const struct option_row *o = cli_options; o->name; o++) {
+        if (strcmp(o->commands, "*") == 0 || !cli_takes(cmd, o))
+            continue;
+        if (!any)
+            puts("\n| option | what it does |\n|---|---|");
+        any = true;
+        printf("| `--%s%s", o->name, *o->argument ? " " : "");
+        print_cell(o->argument);
+        fputs("` | ", stdout);
+        print_cell(o->help);
+        puts(" |");
+    }
+}
+
+static void print_command(const struct command *cmd)
+{
+    printf("\n### freshet %s\n\n`freshet %s%s%s`\n\n%s.\n", cmd->name, cmd->name,
+           *cmd->usage ? " " : "", cmd->usage, cmd->help);
+    if (*cmd->more)
+        printf("%s\n", cmd->more);
+    print_options(cmd);
+}
+
+static void print_cli(void)
+{
+    puts(
+        "# Command line\n\n"
+        "Printed from `cli/commands.def` and `cli/options.def` by `freshet docs cli`.\n\n"
+        "`freshet [-C DIR] COMMAND [OPTION...]`. DIR is the instance; default: `FRESHET_DIR`, else "
+        "the current folder.\n"
+        "Data goes to standard output, everything else to standard error, one line "
+        "`freshet: what: why. fix` per error.\n"
+        "A person at a terminal gets aligned tables and hints; a pipe gets rows separated by tabs "
+        "and nothing else.\n"
+        "`NO_COLOR` switches colours off, `FRESHET_NOW` (RFC 3339) sets the clock.\n\n"
+        "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 changes were found and `--exit-code` "
+        "asked.\n\n"
+        "Options of every command:\n\n| option | what it does |\n|---|---|");
+    for (const struct option_row *o = cli_options; o->name; o++)
+        if (strcmp(o->commands, "*") == 0)
+            printf("| `--%s%s%s` | %s |\n", o->name, *o->argument ? " " : "", o->argument, o->help);
+    for (const struct command *cmd = cli_commands; cmd->name || cmd->help; cmd++) {
+        if (!cmd->name)
+            printf("\n## %s\n", cmd->help);
+        else if (!cmd->hidden)
+            print_command(cmd);
+    }
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void print_outcome(const char *name, bool failure, bool candidate, const char *help)
+{
+    printf("| `%s` | %s | %s | %s |\n", name, failure ? "yes" : "no", candidate ? "yes" : "no",
+           help);
+}
+
+static void print_outcomes(void)
+{
+    puts(
+        "# Outcomes of a check\n\n"
+        "Exactly one is recorded per check, also when nothing is new. Printed from "
+        "`ledger/outcomes.def` by `freshet docs outcomes`.\n"
+        "A failure could not tell, which is never \"no change\"; a candidate goes to the inbox.\n\n"
+        "| outcome | failure | candidate | meaning |\n|---|---|---|---|");
+#define X(name, failure, candidate, help) print_outcome(#name, failure, candidate, help);
+#include "ledger/outcomes.def"
+#undef X
+}
+
+int cmd_docs(struct cli *c)
+{
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } pages[] = {{"settings", print_settings}, {"cli", print_cli}, {"outcomes", print_outcomes}};
+    for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+        if (strcmp(pages[i].name, c->args[0]) == 0) {
+            pages[i].print();
+            return CLI_DONE;
+        }
+    return cli_usage(c, "no page '%s'. There are: %s", c->args[0], c->command->usage);
+}
