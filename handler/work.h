@@ -11,9 +11,21 @@
 #include "core/instance.h"
 #include "ledger/inbox.h"
 
+/* RETRY is also the result of a run whose lease went to another worker (reason LEASE_LOST): this
+ * one wrote nothing, the other one does it. */
 enum work_result { WORK_PROMOTED, WORK_NOOP, WORK_FAILED, WORK_HELD, WORK_RETRY, WORK_DEAD };
+const char *work_result_name(enum work_result r); /* "promoted" */
 struct work_counts {
     int64_t done, noop, failed, held, dead, retry; /* done: promoted */
+};
+/* How the last run ended, for logs. */
+struct work_end {
+    enum work_result result;
+    char source[SOURCE_LOG_NAME_MAX]; /* source_log_name */
+    char run_id[37];
+    const char *reason; /* a literal, "" when promoted */
+    enum level level;
+    int64_t version, seq, bytes, elapsed_ms; /* 0 where it does not apply */
 };
 
 struct worker;
@@ -22,6 +34,14 @@ MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, str
 void worker_free(struct worker **w);
 /* Runs the oldest candidate that is ready; RC_NOT_FOUND when none is. */
 MUST_CHECK enum rc work_one(struct worker *w, enum work_result *ret, struct err *err);
+/* The run that work_one or work_drain ended last. */
+const struct work_end *work_last(const struct worker *w);
+/* From now on the worker gives a sign of life under this role, also during long transfers. */
+void worker_heartbeat(struct worker *w, const char *role);
+/* Gives the sign of life when it is due. */
+MUST_CHECK enum rc worker_beat(struct worker *w, struct err *err);
+/* Candidates of workers that died, or whose lease ran out, are made ready again. */
+MUST_CHECK enum rc worker_reclaim(struct worker *w, int64_t *ret_n, struct err *err);
 /* Until nothing is ready now (what waits for a retry stays). */
 MUST_CHECK enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err);
 

@@ -1,0 +1,45 @@
+/* bytes: gets the bytes of a candidate into the store's temporary file, hashing on the way.
+ *
+ * From spool/<hex> when the detector left them there and they are what their name says, else from
+ * the upstream. Which of the two is a matter of cost only: the digest made here decides (I2).
+ *
+ * Invariants
+ *   1. What is in the store_put when it ended OK is one whole transfer.
+ *   2. A transient failure is RETRY, one that would repeat is FAILED; both carry a reason code.
+ * Called by job.
+ */
+#ifndef FRESHET_HANDLER_BYTES_H
+#define FRESHET_HANDLER_BYTES_H
+
+#include "core/fetch.h"
+#include "core/instance.h"
+#include "handler/store.h"
+#include "ledger/inbox.h"
+
+enum bytes_end { BYTES_OK, BYTES_RETRY, BYTES_FAILED };
+struct bytes {
+    enum bytes_end end;
+    const char *reason; /* a literal; "" when OK */
+    struct sha256 sha;  /* when OK */
+    int64_t size;
+    int64_t retry_after_ms; /* as the upstream asked, -1 when it did not */
+    bool fetched;           /* from the upstream, with these validators: */
+    char etag[FETCH_VALIDATOR_MAX], last_modified[64], final_url[FETCH_URL_MAX];
+};
+
+/* Called at least every BYTES_TICK_MS while a transfer runs; anything but RC_OK gives it up. */
+#define BYTES_TICK_MS 250
+typedef enum rc bytes_tick_fn(void *ctx, struct err *err);
+
+/* The spool's copy. RC_NOT_FOUND when there is none that is right. put is empty at the start. */
+MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst,
+                                    const struct sha256 *want, struct store_put *put,
+                                    struct bytes *ret, struct err *err);
+/* *engine is made when it is NULL. Errors are ours (disk, memory, lease), not the upstream's. */
+MUST_CHECK enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch **engine,
+                               const struct source *s, int64_t max_bytes, struct store_put *put,
+                               bytes_tick_fn *tick, void *ctx, struct bytes *ret, struct err *err);
+/* Removes the spool's copy of a candidate that needs it no more. */
+void bytes_forget(struct arena *a, const struct instance *inst, const struct candidate *c);
+
+#endif

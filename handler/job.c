@@ -1,0 +1,382 @@
+/* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that ends
+ * the run sets `ended`, and the steps behind it are skipped. */
+#include "handler/job.h"
+
+#include <unistd.h>
+#include "core/clock.h"
+#include "handler/delta.h"
+#include "handler/entry.h"
+#include "handler/project.h"
+#include "handler/prov.h"
+#include "handler/redact.h"
+#include "handler/stac.h"
+
+#define BACKOFF_FIRST_MS 1000
+#define BACKOFF_MAX_MS (60LL * 60 * 1000)
+
+struct job {
+    const struct job_env *env;
+    const struct job_claim *claim;
+    struct source source;
+    struct head head;
+    struct store_put *put; /* until staged */
+    struct bytes bytes;
+    struct held_run held; /* when resumed */
+    struct facts facts;
+    struct work_end end;
+    bool ended;
+};
+
+int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
+{
+    int64_t cap = BACKOFF_MAX_MS, first = BACKOFF_FIRST_MS;
+    int64_t n = attempts > 0 ? attempts - 1 : 0;
+    int64_t most = n < 12 && first << n < cap ? first << n : cap;
+    int64_t wait = (int64_t)rand_below((uint64_t)most + 1);
+    int64_t asked = retry_after_ms < DAY_MS ? retry_after_ms : DAY_MS;
+    return wait > asked ? wait : asked;
+}
+
+static int64_t max_bytes(const struct job *j)
+{
+    return j->source.max_bytes > 0 ? j->source.max_bytes : j->env->inst->conf.max_bytes;
+}
+
+static enum tier tier_of(const struct source *s)
+{
+    return s->level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
+}
+
+static bool needs_approval(const struct source *s)
+{
+    return s->level >= LEVEL_RESTRICTED;
+}
+
+/* ---- ending without effect ------------------------------------------------------------------- */
+
+static enum work_result result_of(enum inbox_end end, bool dead)
+{
+    if (dead)
+        return WORK_DEAD;
+    return end == INBOX_NOOP ? WORK_NOOP : end == INBOX_FAILED ? WORK_FAILED : WORK_RETRY;
+}
+
+static const char *word_of(enum inbox_end end)
+{
+    return end == INBOX_NOOP ? "noop" : end == INBOX_FAILED ? "failed" : "retry";
+}
+
+/* wait_ms counts for INBOX_RETRY only. */
+static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
+                      struct err *err)
+{
+    const struct candidate *c = &j->claim->cand;
+    struct facts *f = &j->facts;
+    int64_t now = clock_now();
+    bool dead = false;
+    struct inbox_finish fin = {.cand_no = c->no,
+                               .src_no = c->src_no,
+                               .lease_token = c->lease_token,
+                               .run_id = j->claim->run_id,
+                               .end = end,
+                               .reason = reason,
+                               .qa = f->qa.report,
+                               .max_attempts = j->env->inst->conf.max_attempts};
+    f->finalized_at = now;
+    f->result = word_of(end);
+    f->reason = reason;
+    f->item_id = NULL; /* nothing came of it */
+    if (f->source)
+        TRY(prov_render(j->env->arena, f, &fin.prov, err));
+    fin.next_attempt_at = now + wait_ms;
+    TRY(inbox_finish(j->env->ledger, &fin, now, &dead, err));
+    j->ended = true;
+    j->end.result = result_of(end, dead);
+    j->end.reason = reason;
+    return RC_OK;
+}
+
+/* ---- gate ------------------------------------------------------------------------------------ */
+
+static void begin_facts(struct job *j)
+{
+    j->facts = (struct facts){.source = &j->source,
+                              .cand = &j->claim->cand,
+                              .run_id = j->claim->run_id,
+                              .tags = j->claim->tags,
+                              .started_at = j->claim->at};
+}
+
+static bool is_head(const struct job *j, const struct sha256 *sha)
+{
+    return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
+}
+
+static enum rc gate(struct job *j, struct err *err)
+{
+    const struct candidate *c = &j->claim->cand;
+    TRY(source_by_no(j->env->ledger, j->env->arena, c->src_no, &j->source, err));
+    TRY(head_get(j->env->ledger, j->env->arena, c->src_no, &j->head, err));
+    begin_facts(j);
+    j->end.level = j->source.level;
+    (void)source_log_name(&j->source, j->end.source);
+    if (j->source.retired_at >= 0)
+        return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
+    if (j->claim->resumed && j->head.cand_no > c->no)
+        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    if (!j->claim->resumed && c->has_sha && is_head(j, &c->sha))
+        return finish(j, INBOX_NOOP, "SAME_AS_HEAD", 0, err);
+    return RC_OK;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static enum rc get_bytes(struct job *j, struct err *err)
+{
+    const struct job_env *e = j->env;
+    const struct candidate *c = &j->claim->cand;
+    enum rc rc = RC_NOT_FOUND;
+    TRY(store_begin(e->store, &j->put, err));
+    if (c->has_sha)
+        rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
+    if (rc != RC_NOT_FOUND)
+        return rc;
+    return bytes_fetch(e->arena, e->inst, e->engine, &j->source, max_bytes(j), j->put, e->tick,
+                       e->tick_ctx, &j->bytes, err);
+}
+
+static enum rc take_in(struct job *j, struct err *err)
+{
+    TRY(get_bytes(j, err));
+    j->end.bytes = j->bytes.size;
+    if (j->bytes.end != BYTES_OK)
+        return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
+                      j->bytes.retry_after_ms, err);
+    if (is_head(j, &j->bytes.sha))
+        return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
+    return RC_OK;
+}
+
+static void fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+/* A held run has its bytes in the restricted tier; they are read again, so that what is promoted
+ * is what is there. */
+static enum rc take_held(struct job *j, struct err *err)
+{
+    const struct job_env *e = j->env;
+    CLEANUP(fd_close) int fd = -1;
+    struct expectation expect;
+    TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
+    TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
+    j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
+    j->end.bytes = j->held.size;
+    j->facts.reviewer = j->held.reviewer;
+    j->facts.note = j->held.note;
+    if (is_head(j, &j->bytes.sha))
+        return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
+    expectation_of(&j->source, max_bytes(j), &expect);
+    TRY(store_read(e->store, TIER_RESTRICTED, &j->held.sha, &fd, err));
+    return validate(e->arena, fd, j->held.size, &expect, &j->facts.qa, err);
+}
+
+/* ---- validate and stage ---------------------------------------------------------------------- */
+
+static enum rc check(struct job *j, struct err *err)
+{
+    struct expectation expect;
+    expectation_of(&j->source, max_bytes(j), &expect);
+    TRY(validate(j->env->arena, store_put_fd(j->put), j->bytes.size, &expect, &j->facts.qa, err));
+    if (j->facts.qa.outcome == VERDICT_FAIL)
+        return finish(j, INBOX_FAILED, j->facts.qa.reasons[0], 0, err);
+    return RC_OK;
+}
+
+static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
+}
+
+static enum rc hold(struct job *j, const char *reason, struct err *err)
+{
+    const struct candidate *c = &j->claim->cand;
+    struct hold h = {.cand_no = c->no,
+                     .lease_token = c->lease_token,
+                     .src_no = c->src_no,
+                     .run_id = j->claim->run_id,
+                     .reason = reason,
+                     .sha = j->bytes.sha,
+                     .size = j->bytes.size,
+                     .media_type = j->facts.qa.media_type,
+                     .tier = tier_name(TIER_RESTRICTED),
+                     .qa = j->facts.qa.report};
+    j->facts.finalized_at = clock_now();
+    TRY(store_keep(&j->put, TIER_RESTRICTED, err));
+    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, project_this, j, err));
+    j->ended = true;
+    j->end.result = WORK_HELD;
+    j->end.reason = reason;
+    return RC_OK;
+}
+
+static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
+{
+    CLEANUP(fd_close) int fd = -1;
+    struct sha256 sha;
+    int64_t size;
+    char chunk[16384];
+    ssize_t n = 0;
+    TRY(store_read(j->env->store, from, &j->bytes.sha, &fd, err));
+    TRY(store_begin(j->env->store, &j->put, err));
+    while ((n = read(fd, chunk, sizeof chunk)) > 0)
+        TRY(store_add(j->put, chunk, (size_t)n, err));
+    store_seal(j->put, &sha, &size);
+    if (n < 0 || !sha256_eq(&sha, &j->bytes.sha))
+        return err_set(err, RC_CORRUPT, "", "an object of the store changed while it was copied");
+    return store_keep(&j->put, to, err);
+}
+
+static enum rc stage(struct job *j, struct err *err)
+{
+    enum tier tier = tier_of(&j->source);
+    if (j->claim->resumed) /* held bytes lie in the restricted tier */
+        return tier == TIER_RESTRICTED ? RC_OK : copy_object(j, TIER_RESTRICTED, tier, err);
+    if (needs_approval(&j->source))
+        return hold(j, "APPROVAL_REQUIRED", err);
+    if (j->facts.qa.outcome == VERDICT_HOLD)
+        return hold(j, j->facts.qa.reasons[0], err);
+    return store_keep(&j->put, tier, err);
+}
+
+/* ---- documents and promotion ----------------------------------------------------------------- */
+
+static void classify(struct job *j)
+{
+    struct facts *f = &j->facts;
+    const struct head *h = &j->head;
+    f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
+    f->change_class = h->version == 0 ? "new" : h->deleted ? "reinstated" : "content";
+    f->from = (struct identity){h->sha, h->size, h->version, h->media_type};
+    f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
+    f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
+    f->result = "promoted";
+    f->reason = "";
+}
+
+static enum rc complete_facts(struct job *j, struct err *err)
+{
+    struct facts *f = &j->facts;
+    struct arena *a = j->env->arena;
+    classify(j);
+    f->finalized_at = clock_now();
+    f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
+    f->delta_id = arena_printf(a, "dlt_%s", j->claim->run_id);
+    if (!f->item_id || !f->delta_id)
+        return err_set(err, RC_NOMEM, "", "no memory for the ids of a change");
+    return RC_OK;
+}
+
+static void fill_promotion(const struct job *j, struct promotion *p)
+{
+    const struct facts *f = &j->facts;
+    const struct candidate *c = &j->claim->cand;
+    p->cand_no = c->no;
+    p->lease_token = c->lease_token;
+    p->run_id = j->claim->run_id;
+    p->source = &j->source;
+    p->event_id = c->event_id;
+    p->detector = c->detector;
+    p->version = f->to.version;
+    p->sha = f->to.sha;
+    p->prev_sha = f->from.sha;
+    p->has_prev = f->from.version > 0;
+    p->size = f->to.size;
+    p->media_type = f->to.media_type;
+    p->tier = tier_name(tier_of(&j->source));
+    p->change_type = f->change_type;
+    p->change_class = f->change_class;
+    p->delta_id = f->delta_id;
+    p->item_id = f->item_id;
+    p->qa = f->qa.report;
+    if (!j->bytes.fetched)
+        return;
+    p->etag = j->bytes.etag;
+    p->last_modified = j->bytes.last_modified;
+    p->final_url = j->bytes.final_url;
+}
+
+static enum rc render(const struct job *j, struct promotion *p, struct err *err)
+{
+    struct arena *a = j->env->arena;
+    const struct facts *f = &j->facts;
+    TRY(entry_render(a, f, &p->entry, err));
+    TRY(delta_render(a, f, &p->delta, err));
+    TRY(stac_item(a, f, &p->item, err));
+    TRY(prov_render(a, f, &p->prov, err));
+    const struct redact_change whole = {p->entry, p->prov, p->delta, p->item, f->finalized_at};
+    return redact_rows(a, &j->source, &whole, &p->pub, err);
+}
+
+static enum rc publish(struct job *j, struct err *err)
+{
+    struct promotion p = {0};
+    TRY(complete_facts(j, err));
+    fill_promotion(j, &p);
+    TRY(render(j, &p, err));
+    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, project_this, j, &j->end.seq, err));
+    j->ended = true;
+    j->end.result = WORK_PROMOTED;
+    j->end.reason = "";
+    j->end.version = p.version;
+    return RC_OK;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+typedef enum rc step_fn(struct job *j, struct err *err);
+
+static enum rc run_steps(struct job *j, struct err *err)
+{
+    static step_fn *const fresh[] = {gate, take_in, check, stage, publish, NULL};
+    static step_fn *const resumed[] = {gate, take_held, stage, publish, NULL};
+    for (step_fn *const *step = j->claim->resumed ? resumed : fresh; *step && !j->ended; step++)
+        TRY((*step)(j, err));
+    return RC_OK;
+}
+
+static void begin_end(const struct job_claim *claim, struct work_end *end)
+{
+    *end = (struct work_end){.reason = "", .level = LEVEL_SOVEREIGN};
+    snprintf(end->run_id, sizeof end->run_id, "%s", claim->run_id);
+    snprintf(end->source, sizeof end->source, "#%lld", (long long)claim->cand.src_no);
+}
+
+enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct work_end *ret,
+                struct err *err)
+{
+    struct job j = {.env = env, .claim = claim};
+    begin_end(claim, &j.end);
+    enum rc rc = run_steps(&j, err);
+    store_drop(&j.put);
+    if (rc == RC_OK && j.end.result != WORK_RETRY)
+        bytes_forget(env->arena, env->inst, &claim->cand);
+    *ret = j.end;
+    return rc;
+}
+
+enum rc job_give_up(const struct job_env *env, const struct job_claim *claim, enum rc why,
+                    struct work_end *ret, struct err *err)
+{
+    struct job j = {.env = env, .claim = claim};
+    bool moved = why == RC_CONFLICT; /* the documents are out of date: at once again */
+    begin_end(claim, &j.end);
+    TRY(finish(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
+               moved ? "HEAD_MOVED" : rc_name(why),
+               moved ? 0 : job_backoff(claim->cand.attempts, -1), err));
+    *ret = j.end;
+    return RC_OK;
+}

@@ -1,0 +1,50 @@
+/* job: one run over one candidate.
+ *
+ *   gate ──▶ bytes ──▶ validate ──▶ stage ──▶ documents ──▶ promote
+ *     │        │          │            └▶ hold (a person decides; the run goes on from here)
+ *     └────────┴──────────┴▶ end without effect: noop, failed or retry, with its evidence
+ *
+ * Invariants
+ *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish.
+ *   2. (I4) Bytes are durable in the store before that transaction begins.
+ *   3. (I2, I10) Only the digest of the bytes, compared with the present head, decides whether
+ *      there is a change; what the detector claimed does not.
+ * Called by work.
+ */
+#ifndef FRESHET_HANDLER_JOB_H
+#define FRESHET_HANDLER_JOB_H
+
+#include "handler/bytes.h"
+#include "handler/work.h"
+
+/* What a worker lends to its jobs. */
+struct job_env {
+    struct ledger *ledger;
+    const struct instance *inst;
+    struct store *store;
+    struct fetch **engine;
+    struct arena *arena;
+    bytes_tick_fn *tick;
+    void *tick_ctx;
+};
+struct job_claim {
+    struct candidate cand;
+    char run_id[37];
+    bool resumed;
+    int64_t at;
+    struct run_tags tags;
+};
+
+/* Runs and ends it. RC_CONFLICT: lease or head moved meanwhile and nothing was written. Other
+ * errors are ours (disk, memory, ledger); job_give_up ends the run then. */
+MUST_CHECK enum rc job_run(const struct job_env *env, const struct job_claim *claim,
+                           struct work_end *ret, struct err *err);
+/* Ends a run that met an error of ours: another try where the error may pass, else failed.
+ * RC_CONFLICT when the lease was lost: then another worker has the candidate. */
+MUST_CHECK enum rc job_give_up(const struct job_env *env, const struct job_claim *claim,
+                               enum rc why, struct work_end *ret, struct err *err);
+/* Milliseconds until the next try after `attempts` of them: full jitter below 1 s * 2^n, at most an
+ * hour; not before the upstream's Retry-After (-1: none), which counts up to a day. */
+int64_t job_backoff(int64_t attempts, int64_t retry_after_ms);
+
+#endif

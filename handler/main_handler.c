@@ -1,0 +1,220 @@
+/* freshet-handler: works off the inbox until it is told to stop. Several may run.
+ *
+ *   claim, run, claim, run, … nothing ready: wait for a write to the ledger or the next attempt
+ *
+ * Invariants
+ *   1. SIGTERM and SIGINT: the current run is finished, then the process ends. A second one is not
+ *      needed: kill -9 at any time leaves nothing that the next start does not put right (I1).
+ *   2. One log line per run, with a stable code and without anything withheld (I8).
+ *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "core/clock.h"
+#include "core/log.h"
+#include "handler/work.h"
+
+#define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
+#define POLL_MS 250  /* without */
+
+static const char usage[] =
+    "usage: freshet-handler [-C DIR]\n"
+    "Promotes, holds or refuses what the detectors of the instance in DIR found.\n"
+    "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
+    "  --help   this text\n"
+    "`freshet up` starts it together with everything else.\n";
+
+struct handler {
+    struct arena settings;
+    struct instance inst;
+    struct ledger *ledger;
+    struct worker *worker;
+    int signals, watch; /* watch: inotify on the instance's folder, -1 when there is none */
+    bool stop;
+};
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static void tell(const struct work_end *e)
+{
+    static const char *const codes[] = {
+        [WORK_PROMOTED] = "run.promoted", [WORK_NOOP] = "run.noop",   [WORK_FAILED] = "run.failed",
+        [WORK_HELD] = "run.held",         [WORK_RETRY] = "run.retry", [WORK_DEAD] = "run.dead"};
+    bool bad = e->result == WORK_FAILED || e->result == WORK_DEAD;
+    bool open = e->level < LEVEL_RESTRICTED; /* sizes and versions tell what moved */
+    log_event(bad ? LOG_WARN : LOG_INFO, codes[e->result], LOG_S("source", e->source),
+              LOG_S("run", e->run_id), LOG_S("reason", e->reason),
+              LOG_I("version", open ? e->version : 0), LOG_I("seq", e->seq),
+              LOG_I("bytes", open ? e->bytes : 0), LOG_I("ms", e->elapsed_ms));
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void read_signals(struct handler *h)
+{
+    struct signalfd_siginfo info;
+    while (read(h->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        h->stop = true;
+}
+
+static void drain_watch(struct handler *h)
+{
+    char events[4096];
+    while (h->watch >= 0 && read(h->watch, events, sizeof events) > 0)
+        continue;
+}
+
+/* Until something was written, an attempt is due, or the time is up. */
+static enum rc idle(struct handler *h, struct err *err)
+{
+    int64_t next = -1, wait = h->watch >= 0 ? IDLE_MS : POLL_MS;
+    struct pollfd fds[] = {{.fd = h->signals, .events = POLLIN},
+                           {.fd = h->watch, .events = POLLIN}};
+    TRY(inbox_next_at(h->ledger, &next, err));
+    if (next >= 0 && next - clock_now() < wait)
+        wait = next - clock_now() > POLL_MS ? next - clock_now() : POLL_MS;
+    (void)poll(fds, ARRAY_LEN(fds), (int)wait);
+    read_signals(h);
+    drain_watch(h);
+    return RC_OK;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static enum rc turn(struct handler *h, struct err *err)
+{
+    enum work_result r;
+    int64_t freed = 0;
+    TRY(worker_beat(h->worker, err));
+    enum rc rc = work_one(h->worker, &r, err);
+    read_signals(h);
+    if (rc == RC_OK)
+        tell(work_last(h->worker));
+    if (rc != RC_NOT_FOUND)
+        return rc;
+    TRY(worker_reclaim(h->worker, &freed, err));
+    return freed > 0 || h->stop ? RC_OK : idle(h, err);
+}
+
+static enum rc run_until_stopped(struct handler *h, struct err *err)
+{
+    while (!h->stop) {
+        enum rc rc = turn(h, err);
+        if (rc == RC_OK)
+            continue;
+        if (!rc_retryable(rc))
+            return rc;
+        log_err(LOG_WARN, "handler.waits", err);
+        TRY(idle(h, err));
+    }
+    return RC_OK;
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+static void set_log_level(const char *name)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(names[i], name) == 0)
+            log_level_min((enum log_level)i);
+}
+
+static enum rc catch_signals(struct handler *h, struct err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
+        h->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (h->signals < 0)
+        return err_set(err, RC_INTERNAL, "", "no signals: %s", strerror(errno));
+    return RC_OK;
+}
+
+/* Every commit writes to ledger.db-wal, which lies in the folder that is watched. Without inotify
+ * (a network filesystem, no watches left) the ledger is asked every POLL_MS. */
+static void watch_ledger(struct handler *h)
+{
+    h->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (h->watch >= 0 && inotify_add_watch(h->watch, h->inst.dir, IN_MODIFY) < 0) {
+        close(h->watch);
+        h->watch = -1;
+    }
+}
+
+static enum rc start(struct handler *h, const char *dir, struct err *err)
+{
+    TRY(clock_init(err));
+    TRY(instance_load(&h->settings, dir, &h->inst, err));
+    set_log_level(h->inst.conf.log_level);
+    TRY(catch_signals(h, err));
+    watch_ledger(h);
+    TRY(ledger_open(h->inst.dir, LEDGER_WRITE, digest_sha256, &h->ledger, err));
+    TRY(worker_new(h->ledger, &h->inst, &h->worker, err));
+    worker_heartbeat(h->worker, "handler");
+    log_event(LOG_INFO, "handler.started", LOG_S("dir", h->inst.dir));
+    return RC_OK;
+}
+
+static void finish(struct handler *h)
+{
+    worker_free(&h->worker);
+    ledger_close(&h->ledger);
+    if (h->signals >= 0)
+        close(h->signals);
+    if (h->watch >= 0)
+        close(h->watch);
+    arena_release(&h->settings);
+}
+
+static int read_options(int argc, char **argv, const char **dir)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    int o;
+    while ((o = getopt_long(argc, argv, "C:h", options, NULL)) != -1) {
+        if (o == 'C') {
+            *dir = optarg;
+        } else if (o == 'h') {
+            fputs(usage, stdout);
+            exit(0);
+        } else {
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct handler h = {.signals = -1, .watch = -1};
+    struct err err = {0};
+    const char *dir = env_get("FRESHET_DIR") ? env_get("FRESHET_DIR") : ".";
+    int usage_error = read_options(argc, argv, &dir);
+    if (usage_error)
+        return usage_error;
+    arena_init(&h.settings, 1u << 20);
+    enum rc rc = log_open("handler", NULL, &err);
+    if (rc == RC_OK)
+        rc = start(&h, dir, &err);
+    if (rc == RC_OK)
+        rc = run_until_stopped(&h, &err);
+    if (rc != RC_OK)
+        log_err(LOG_ERROR, "handler.failed", &err);
+    else
+        log_event(LOG_INFO, "handler.stopped", LOG_S("dir", h.inst.dir));
+    finish(&h);
+    return rc == RC_OK ? 0 : 1;
+}

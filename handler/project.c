@@ -1,0 +1,302 @@
+/* project: the public description of a source and its freshness facts, made from the enduring rows
+ * and redacted by the table of redact.def.
+ *
+ * Invariants
+ *   1. (I8) Whatever goes to publish_* went through redact or redact_time/redact_shows.
+ *   2. A sovereign source has no public row at all, of any kind. */
+#include "handler/project.h"
+
+#include "core/clock.h"
+#include "handler/redact.h"
+#include "handler/stac.h"
+#include "handler/uri.h"
+
+#define PROJECT_MEMORY_MAX (16u << 20) /* one source, or the documents of one change */
+
+/* What everybody is told, as no rule vouches for the content. */
+static const char qa_note[] = "Automatic checks of size, type, structure and digest; "
+                              "they do not vouch for the content.";
+
+/* All that is known of a source, before redaction. */
+struct picture {
+    const struct source *s;
+    struct check_state state;
+    struct head head;
+    struct public_facts facts;
+    int64_t freshness_days;
+    char identity[SHA256_HEX];
+};
+
+static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
+                    const struct source *s, struct picture *p, struct err *err)
+{
+    *p = (struct picture){.s = s};
+    TRY(check_state_get(l, s->no, &p->state, err));
+    TRY(head_get(l, a, s->no, &p->head, err));
+    TRY(publish_facts(l, a, s->no, &p->facts, err));
+    p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
+    sha256_hex(&p->head.sha, p->identity);
+    return RC_OK;
+}
+
+/* ---- the description ------------------------------------------------------------------------- */
+
+static enum rc add_triggers(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o,
+                            const struct source *s, struct err *err)
+{
+    yyjson_val *spec;
+    TRY(json_parse(a, s->spec, 0, "the declaration", &spec, err));
+    yyjson_val *triggers = yyjson_obj_get(spec, "triggers");
+    yyjson_mut_obj_add_val(d, o, "triggers",
+                           triggers ? yyjson_val_mut_copy(d, triggers) : yyjson_mut_arr(d));
+    return RC_OK;
+}
+
+/* As of its time: the clocks that move with every check are in the freshness document. */
+static void add_health(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p, int64_t now)
+{
+    const struct check_state *st = &p->state;
+    yyjson_mut_val *h = yyjson_mut_obj_add_obj(d, o, "health");
+    json_add_str(d, h, "state",
+                 st->checked_at < 0 ? "unknown"
+                 : st->failures > 0 ? "failing"
+                                    : "ok");
+    json_add_str(d, h, "last_outcome", *st->last_outcome ? st->last_outcome : NULL);
+    yyjson_mut_obj_add_int(d, h, "failures", st->failures);
+    json_add_time(d, h, "as_of", now);
+}
+
+static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
+{
+    if (p->head.version == 0) {
+        yyjson_mut_obj_add_null(d, o, "object_identity");
+        return;
+    }
+    yyjson_mut_val *v = yyjson_mut_obj_add_obj(d, o, "object_identity");
+    json_add_str(d, v, "sha256", p->identity);
+    yyjson_mut_obj_add_int(d, v, "version", p->head.version);
+}
+
+static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const char *id)
+{
+    static const struct {
+        const char *rel, *format, *type;
+    } links[] = {
+        {"self", "/sources/", "application/json"},
+        {"freshness", "/freshness/", "application/json"},
+        {"changes", "/changes?source=", "application/json"},
+    };
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "links");
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        yyjson_mut_val *l = yyjson_mut_arr_add_obj(d, list);
+        json_add_str(d, l, "rel", links[i].rel);
+        yyjson_mut_obj_add_val(d, l, "href", json_fmt(d, JSON_BASE "%s%s", links[i].format, id));
+        json_add_str(d, l, "type", links[i].type);
+    }
+}
+
+static void add_declared(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s)
+{
+    json_add_str(d, o, "id", s->id);
+    json_add_str(d, o, "title", s->title);
+    json_add_str(d, o, "collection", s->collection);
+    json_add_str(d, o, "detector", s->detector);
+    json_add_str(d, o, "boundary_type", *s->boundary_type ? s->boundary_type : NULL);
+    json_add_str(d, o, "license", *s->license ? s->license : NULL);
+    json_add_str(d, o, "sensitivity", level_name(s->level));
+    json_add_str(d, o, "media_type", *s->media_type ? s->media_type : NULL);
+}
+
+static enum rc describe(struct arena *a, const struct picture *p, int64_t now, struct str *ret,
+                        struct err *err)
+{
+    const struct source *s = p->s;
+    struct str whole;
+    yyjson_mut_doc *d = json_doc(a);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    char *url = uri_shown(a, s->url);
+    if (!url)
+        return err_set(err, RC_NOMEM, "", "no memory to describe a source");
+    yyjson_mut_doc_set_root(d, o);
+    add_declared(d, o, s);
+    json_add_str(d, o, "url", url);
+    TRY(add_triggers(a, d, o, s, err));
+    yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
+    yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
+    json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
+    add_identity(d, o, p);
+    add_health(d, o, p, now);
+    yyjson_mut_obj_add_arr(d, o, "redacted");
+    add_links(d, o, s->id);
+    TRY(json_write(a, d, 0, &whole, err));
+    return redact(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
+}
+
+/* ---- freshness facts ------------------------------------------------------------------------- */
+
+static void put_trigger(struct buf *b, const struct trigger *t)
+{
+    switch (t->type) {
+    case TRIGGER_ANNUAL: buf_printf(b, "yearly, month %d to %d", t->month, t->through); break;
+    case TRIGGER_REDISTRICTING:
+        buf_puts(b, "redistricting");
+        for (int i = 0; i < t->n_years; i++)
+            buf_printf(b, "%s%d", i ? ", " : " ", t->years[i]);
+        break;
+    case TRIGGER_CENSUS: buf_printf(b, "census %d", t->years[0]); break;
+    case TRIGGER_INTERVAL: buf_printf(b, "every %lld s", (long long)t->seconds); break;
+    case TRIGGER_MANUAL: buf_puts(b, "on demand"); break;
+    }
+}
+
+static enum rc window_text(struct arena *a, const struct source *s, const char **ret,
+                           struct err *err)
+{
+    CLEANUP(buf_release) struct buf b;
+    buf_init(&b, 4096);
+    for (size_t i = 0; i < s->n_triggers; i++) {
+        buf_puts(&b, i ? "; " : "");
+        put_trigger(&b, &s->triggers[i]);
+    }
+    char *text = buf_rc(&b) == RC_OK ? arena_str(a, buf_view(&b)) : NULL;
+    if (!text)
+        return err_set(err, RC_NOMEM, "", "no memory for the windows of a source");
+    *ret = *text ? text : NULL;
+    return RC_OK;
+}
+
+/* A text of the freshness row, where the level shows it. */
+static const char *shown(const struct source *s, const char *field, const char *text)
+{
+    return redact_shows(s->level, field) && text && *text ? text : NULL;
+}
+
+static int64_t shown_number(const struct source *s, const char *field, int64_t n)
+{
+    return redact_shows(s->level, field) ? n : 0;
+}
+
+static enum rc fill_row(struct arena *a, const struct picture *p, struct public_source *row,
+                        struct err *err)
+{
+    const struct source *s = p->s;
+    bool has_head = p->head.version > 0;
+    const char *window, *delta = has_head ? arena_printf(a, "dlt_%s", p->head.run_id) : NULL;
+    if (has_head && !delta)
+        return err_set(err, RC_NOMEM, "", "no memory to describe a source");
+    TRY(window_text(a, s, &window, err));
+    *row = (struct public_source){
+        .src_no = s->no,
+        .source_id = s->id,
+        .title = s->title,
+        .collection = s->collection,
+        .level = level_name(s->level),
+        .held = shown_number(s, "held", p->facts.held) != 0,
+        .retired = s->retired_at >= 0,
+        .freshness_days = shown_number(s, "freshness_days", p->freshness_days),
+        .updated_at = redact_time(s->level, "updated_at", has_head ? p->head.promoted_at : -1),
+        .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
+        .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
+        .failures = shown_number(s, "failures", p->state.failures),
+        .next_check_at = redact_time(s->level, "next_check_at", p->state.next_check_at),
+        .window = shown(s, "window", window),
+        .run_id = shown(s, "run_id", has_head ? p->head.run_id : NULL),
+        .identity = shown(s, "identity", has_head ? p->identity : NULL),
+        .delta_id = shown(s, "delta_id", delta),
+        .qa_status = shown(s, "qa_status", p->facts.qa_status),
+        .qa_note = shown(s, "qa_note", has_head ? qa_note : NULL)};
+    return RC_OK;
+}
+
+static enum rc project(struct ledger *l, struct arena *a, const struct instance *inst,
+                       const struct source *s, int64_t now, struct err *err)
+{
+    struct picture p;
+    struct public_source row;
+    struct str doc, collection;
+    if (s->level == LEVEL_SOVEREIGN)
+        return publish_nothing(l, s->no, now, err);
+    TRY(look(l, a, inst, s, &p, err));
+    TRY(describe(a, &p, now, &doc, err));
+    TRY(fill_row(a, &p, &row, err));
+    row.doc = doc;
+    TRY(publish_source(l, &row, now, err));
+    TRY(stac_collection(a, s->collection, &collection, err));
+    return publish_collection(l, s->collection, collection, (struct str){0}, err);
+}
+
+enum rc project_source(struct ledger *l, const struct instance *inst, const struct source *s,
+                       int64_t now, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    arena_init(&a, PROJECT_MEMORY_MAX);
+    return project(l, &a, inst, s, now, err);
+}
+
+/* ---- changes anew ---------------------------------------------------------------------------- */
+
+struct again {
+    struct ledger *l;
+    const struct source *s;
+    int64_t now;
+    struct arena a;
+};
+
+/* Bytes and detector of a change are in its whole documents. */
+static enum rc read_publication(struct again *g, const struct change *c, struct publication *p,
+                                struct sha256 *sha, struct err *err)
+{
+    yyjson_val *entry, *delta;
+    const char *hex = "", *media_type = "", *detector = "";
+    TRY(json_parse(&g->a, c->entry, 0, "a stored entry", &entry, err));
+    TRY(json_parse(&g->a, c->delta, 0, "a stored delta", &delta, err));
+    yyjson_val *to = yyjson_obj_get(delta, "to");
+    TRY(json_get_str(to, "sha256", &hex, err));
+    TRY(json_get_str(to, "media_type", &media_type, err));
+    TRY(json_get_i64(to, "size", 0, INT64_MAX, &p->size, err));
+    TRY(json_get_str(entry, "detector", &detector, err));
+    if (hex_decode(str_of(hex), sha->b, sizeof sha->b) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a stored delta has no digest");
+    p->sha = sha;
+    p->media_type = media_type;
+    p->detector = detector;
+    p->item_id = arena_printf(&g->a, "%s-v%lld", g->s->id, (long long)c->version);
+    return p->item_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an item's id");
+}
+
+static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
+{
+    struct again *g = ctx;
+    struct sha256 sha;
+    struct public_rows rows;
+    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at};
+    struct publication p = {.seq = c->public_seq,
+                            .run_id = c->run_id,
+                            .event_id = c->event_id,
+                            .delta_id = c->delta_id,
+                            .change_type = c->change_type,
+                            .change_class = c->change_class,
+                            .source = g->s,
+                            .rows = &rows};
+    /* What was never given a place in the feed gets none now: places are given at promotion. */
+    if (c->src_no != g->s->no || c->public_seq == 0)
+        return RC_OK;
+    arena_reset(&g->a);
+    TRY(read_publication(g, c, &p, &sha, err));
+    TRY(redact_rows(&g->a, g->s, &whole, &rows, err));
+    return publish_rows(g->l, &p, g->now, err);
+}
+
+enum rc project_all_of_source(struct ledger *l, const struct instance *inst, const struct source *s,
+                              int64_t now, struct err *err)
+{
+    struct again g = {.l = l, .s = s, .now = now};
+    TRY(publish_nothing(l, s->no, now, err));
+    if (s->level == LEVEL_SOVEREIGN)
+        return RC_OK;
+    TRY(project_source(l, inst, s, now, err));
+    arena_init(&g.a, PROJECT_MEMORY_MAX);
+    enum rc rc = change_each(l, publish_again, &g, err);
+    arena_release(&g.a);
+    return rc;
+}

@@ -1,0 +1,271 @@
+/* work: a worker's slot, its loop and its signs of life.
+ *
+ *   run/worker-<k>.lock   held (flock) by the worker of slot k; the lock of a dead one is free
+ *   owner of a lease      "worker-<k>"
+ *   store/tmp/slot-<k>-*  temporary files of slot k */
+#include "handler/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "core/clock.h"
+#include "core/version.h"
+#include "handler/facts.h"
+#include "handler/job.h"
+
+#define SLOTS_MAX 256              /* workers of one instance, all programs together */
+#define JOB_MEMORY_MAX (64u << 20) /* documents of one change; bytes and parsing have their own */
+#define HEARTBEAT_MS 5000
+#define OWNER_MAX 24
+
+struct worker {
+    struct ledger *ledger;
+    const struct instance *inst;
+    int slot, lock;
+    struct store *store;
+    struct fetch *engine; /* made by the first fetch, kept for its connections */
+    struct arena arena;
+    const struct job_claim *claim; /* while a job runs */
+    const char *role;              /* of the heartbeat, NULL for none */
+    int64_t beat_at, renew_at;     /* clock_mono: when the next one is due */
+    struct work_end last;
+};
+
+const char *work_result_name(enum work_result r)
+{
+    static const char *const names[] = {"promoted", "noop", "failed", "held", "retry", "dead"};
+    return names[r];
+}
+
+const struct work_end *work_last(const struct worker *w)
+{
+    return &w->last;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static void owner_name(int slot, char out[OWNER_MAX])
+{
+    snprintf(out, OWNER_MAX, "worker-%d", slot);
+}
+
+/* The lock file of a slot, locked; -1 when it is taken or (without O_CREAT) not there. */
+static int lock_slot(const struct worker *w, int slot, int flags, bool *ret_there)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/run/worker-%d.lock", w->inst->dir, slot);
+    int fd = n < (int)sizeof path ? open(path, O_RDWR | O_CLOEXEC | flags, 0600) : -1;
+    *ret_there = fd >= 0;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static enum rc take_slot(struct worker *w, struct err *err)
+{
+    bool there = true;
+    char *dir = instance_path(&w->arena, w->inst, "run");
+    if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
+        return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
+    for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
+        w->lock = lock_slot(w, slot, O_CREAT, &there);
+        w->slot = slot;
+        if (w->lock >= 0)
+            return RC_OK;
+    }
+    if (!there)
+        return err_set(err, RC_IO, "", "cannot open a lock in %s: %s", dir, strerror(errno));
+    return err_set(err, RC_BUSY, "", "%d workers are running already", SLOTS_MAX);
+}
+
+static enum rc reclaim_slot(struct worker *w, int slot, int64_t *n, struct err *err)
+{
+    char owner[OWNER_MAX];
+    int64_t freed = 0;
+    owner_name(slot, owner);
+    store_sweep(w->store, slot);
+    TRY(inbox_reclaim(w->ledger, owner, clock_now(), &freed, err));
+    *n += freed;
+    return RC_OK;
+}
+
+/* A free lock means that its last owner is dead; while we hold it nobody takes the slot. */
+enum rc worker_reclaim(struct worker *w, int64_t *ret_n, struct err *err)
+{
+    int64_t n = 0;
+    bool there = true;
+    enum rc rc = inbox_reclaim(w->ledger, NULL, clock_now(), &n, err);
+    for (int slot = 0; rc == RC_OK && there && slot < SLOTS_MAX; slot++) {
+        int fd = slot == w->slot ? -1 : lock_slot(w, slot, 0, &there);
+        there = there || slot == w->slot;
+        if (fd < 0)
+            continue;
+        rc = reclaim_slot(w, slot, &n, err);
+        close(fd);
+    }
+    TRY(rc);
+    *ret_n = n;
+    return RC_OK;
+}
+
+/* ---- a worker -------------------------------------------------------------------------------- */
+
+static enum rc worker_start(struct worker *w, struct err *err)
+{
+    int64_t n = 0;
+    TRY(take_slot(w, err));
+    char *dir = instance_path(&w->arena, w->inst, "store");
+    if (!dir)
+        return err_set(err, RC_NOMEM, "", "no memory for a worker");
+    TRY(store_open(dir, w->slot, w->inst->conf.free_bytes_min, &w->store, err));
+    TRY(reclaim_slot(w, w->slot, &n, err));
+    return worker_reclaim(w, &n, err);
+}
+
+enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
+                   struct err *err)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return err_set(err, RC_NOMEM, "", "no memory for a worker");
+    *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
+    arena_init(&w->arena, JOB_MEMORY_MAX);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
+    enum rc rc = worker_start(w, err);
+    if (rc != RC_OK) {
+        worker_free(&w);
+        return rc;
+    }
+    *ret = w;
+    return RC_OK;
+}
+
+void worker_free(struct worker **w)
+{
+    if (!*w)
+        return;
+    fetch_free(&(*w)->engine);
+    store_close(&(*w)->store);
+    arena_release(&(*w)->arena);
+    if ((*w)->lock >= 0)
+        close((*w)->lock);
+    free(*w);
+    *w = NULL;
+}
+
+/* ---- signs of life --------------------------------------------------------------------------- */
+
+void worker_heartbeat(struct worker *w, const char *role)
+{
+    w->role = role;
+    w->beat_at = 0;
+}
+
+enum rc worker_beat(struct worker *w, struct err *err)
+{
+    int64_t mono = clock_mono();
+    if (!w->role || mono < w->beat_at)
+        return RC_OK;
+    w->beat_at = mono + HEARTBEAT_MS;
+    return ledger_heartbeat(w->ledger, w->role, clock_now(), err);
+}
+
+static int64_t lease_ms(const struct worker *w)
+{
+    return w->inst->conf.lease_s * 1000;
+}
+
+/* While a transfer runs: a long one must not look like a dead worker. */
+static enum rc tick(void *ctx, struct err *err)
+{
+    struct worker *w = ctx;
+    int64_t mono = clock_mono();
+    TRY(worker_beat(w, err));
+    if (mono < w->renew_at)
+        return RC_OK;
+    w->renew_at = mono + lease_ms(w) / 3;
+    return inbox_renew(w->ledger, w->claim->cand.no, w->claim->cand.lease_token,
+                       clock_now() + lease_ms(w), err);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static enum rc claim(struct worker *w, struct job_claim *ret, struct err *err)
+{
+    char owner[OWNER_MAX];
+    owner_name(w->slot, owner);
+    ret->at = clock_now();
+    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
+    return inbox_claim(w->ledger, &w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
+                       ret->run_id, &ret->resumed, err);
+}
+
+static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
+{
+    const struct job_env env = {.ledger = w->ledger,
+                                .inst = w->inst,
+                                .store = w->store,
+                                .engine = &w->engine,
+                                .arena = &w->arena,
+                                .tick = tick,
+                                .tick_ctx = w};
+    enum rc rc = job_run(&env, c, &w->last, err);
+    if (rc == RC_OK)
+        return RC_OK;
+    rc = job_give_up(&env, c, rc, &w->last, err);
+    if (rc != RC_CONFLICT)
+        return rc;
+    w->last.result = WORK_RETRY; /* fenced off: the candidate is another worker's now */
+    w->last.reason = "LEASE_LOST";
+    return RC_OK;
+}
+
+enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
+{
+    struct job_claim c = {0};
+    int64_t from = clock_mono();
+    arena_reset(&w->arena);
+    TRY(claim(w, &c, err));
+    w->claim = &c;
+    w->renew_at = from + lease_ms(w) / 3;
+    enum rc rc = run(w, &c, err);
+    w->claim = NULL;
+    TRY(rc);
+    w->last.elapsed_ms = clock_mono() - from;
+    *ret = w->last.result;
+    return RC_OK;
+}
+
+static void count(struct work_counts *n, enum work_result r)
+{
+    int64_t *const counters[] = {&n->done, &n->noop, &n->failed, &n->held, &n->retry, &n->dead};
+    ++*counters[r];
+}
+
+enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
+{
+    struct work_counts n = {0};
+    for (;;) {
+        enum work_result r;
+        int64_t freed = 0;
+        enum rc rc = work_one(w, &r, err);
+        if (rc == RC_OK) {
+            count(&n, r);
+            continue;
+        }
+        if (rc != RC_NOT_FOUND)
+            return rc;
+        arena_reset(&w->arena);
+        TRY(worker_reclaim(w, &freed, err)); /* somebody may have died while we worked */
+        if (freed == 0)
+            break;
+    }
+    *ret = n;
+    return RC_OK;
+}
