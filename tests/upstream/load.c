@@ -248,3 +248,25 @@ enum rc world_load(struct world *w, const char *path, struct err *err)
     free(files);
     return rc;
 }
+
+enum rc world_expect(const char *path, struct buf *out, struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch;
+    arena_init(&scratch, SCRATCH_MAX);
+    yyjson_val *root = NULL;
+    enum rc rc = json_parse_file(&scratch, path, JSON_RELAXED, &root, err);
+    if (rc != RC_OK)
+        return rc;
+    yyjson_mut_doc *d = json_doc(&scratch);
+    yyjson_val *expect = yyjson_obj_get(root, "expect");
+    yyjson_mut_val *list =
+        yyjson_is_arr(expect) ? yyjson_val_mut_copy(d, expect) : yyjson_mut_arr(d);
+    if (yyjson_is_obj(expect))
+        yyjson_mut_arr_append(list, yyjson_val_mut_copy(d, expect));
+    struct str text;
+    yyjson_mut_doc_set_root(d, list);
+    rc = json_write(&scratch, d, JSON_PRETTY, &text, err);
+    if (rc == RC_OK)
+        buf_str(out, text);
+    return rc;
+}

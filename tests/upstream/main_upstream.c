@@ -25,13 +25,14 @@ static const char usage[] =
     "  --port-file F    write {\"http\":PORT,\"https\":PORT} there when ready (https 0: none)\n"
     "  --cert-out F     write the certificate authority there, for SSL_CERT_FILE\n"
     "  --quiet          only errors on standard error\n"
+    "  --expect FILE    print the expected checks of a scenario as strict JSON, and end\n"
     "  --fields         print the table of reply fields and kinds of bodies, and end\n";
 
 struct options {
     int64_t port, tls_port, tick;
     const char *scenarios[SCENARIOS_MAX];
     size_t n_scenarios;
-    const char *port_file, *cert_out;
+    const char *port_file, *cert_out, *expect;
     bool demo, quiet, fields, help;
 };
 
@@ -54,6 +55,7 @@ static enum rc option(struct options *o, int c, struct err *err)
     case 'k': return number("--tick", optarg, 10, 3600000, &o->tick, err);
     case 'f': o->port_file = optarg; break;
     case 'c': o->cert_out = optarg; break;
+    case 'e': o->expect = optarg; break;
     case 'd': o->demo = true; break;
     case 'q': o->quiet = true; break;
     case 'F': o->fields = true; break;
@@ -75,7 +77,7 @@ static enum rc parse_options(int argc, char **argv, struct options *o, struct er
         {"port", 1, NULL, 'p'},     {"tls-port", 1, NULL, 't'}, {"scenario", 1, NULL, 's'},
         {"demo", 0, NULL, 'd'},     {"tick", 1, NULL, 'k'},     {"port-file", 1, NULL, 'f'},
         {"cert-out", 1, NULL, 'c'}, {"quiet", 0, NULL, 'q'},    {"fields", 0, NULL, 'F'},
-        {"help", 0, NULL, 'h'},     {NULL, 0, NULL, 0},
+        {"help", 0, NULL, 'h'},     {"expect", 1, NULL, 'e'},   {NULL, 0, NULL, 0},
     };
     enum rc rc = RC_OK;
     for (int c; rc == RC_OK && (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
@@ -85,14 +87,24 @@ static enum rc parse_options(int argc, char **argv, struct options *o, struct er
     return rc;
 }
 
-static void print_fields(void)
+/* The options that print something and end. */
+static enum rc print(const struct options *o, struct err *err)
 {
     CLEANUP(buf_release) struct buf out;
-    buf_init(&out, 1u << 20);
-    spec_help(&out);
-    buf_byte(&out, '\n');
-    generate_help(&out);
-    fwrite(out.data, 1, out.len, stdout);
+    buf_init(&out, 16u << 20);
+    enum rc rc = RC_OK;
+    if (o->help) {
+        buf_puts(&out, usage);
+    } else if (o->expect) {
+        rc = world_expect(o->expect, &out, err);
+    } else {
+        spec_help(&out);
+        buf_byte(&out, '\n');
+        generate_help(&out);
+    }
+    if (rc == RC_OK)
+        fwrite(out.data, 1, out.len, stdout);
+    return rc;
 }
 
 static enum rc announce(const struct server *s, const struct options *o, struct err *err)
@@ -149,14 +161,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "freshet-upstream: %s %s\n", err.field, err.msg);
         return 2;
     }
-    if (o.help || o.fields) {
-        o.help ? (void)fputs(usage, stdout) : print_fields();
-        return 0;
-    }
     if (o.quiet)
         log_level_min(LOG_ERROR);
     if (log_open("upstream", NULL, &err) != RC_OK || clock_init(&err) != RC_OK ||
-        serve(&o, &err) != RC_OK) {
+        (o.help || o.fields || o.expect ? print(&o, &err) : serve(&o, &err)) != RC_OK) {
         fprintf(stderr, "freshet-upstream: %s: %s\n", err.field, err.msg);
         return 1;
     }

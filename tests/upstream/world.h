@@ -69,6 +69,9 @@ MUST_CHECK enum rc world_load(struct world *w, const char *path, struct err *err
 /* Adds what a scenario text declares; `what` names it in errors. */
 MUST_CHECK enum rc world_load_text(struct world *w, struct str text, const char *what,
                                    struct err *err);
+/* Appends the `expect` of a scenario file as strict JSON: always a list of cases, [] when it has
+ * none. The upstream itself never reads it. */
+MUST_CHECK enum rc world_expect(const char *path, struct buf *out, struct err *err);
 /* Adds an empty resource for code that fills it itself; path is copied. */
 MUST_CHECK enum rc world_add(struct world *w, const char *path, const char *scenario,
                              struct resource **ret, struct err *err);
