@@ -112,6 +112,9 @@ void fetch_wake_fd(struct fetch *f, int fd);
 /* Convenience: starts req and drives until it ends, also when woken. on_done is called as usual. */
 MUST_CHECK enum rc fetch_one(struct fetch *f, const struct fetch_req *req, struct err *err);
 
+/* The libraries in use, with their versions. */
+const char *fetch_library(void);
+
 /* Pure parts, tested on their own. */
 /* Retry-After: digits or HTTP-date. -1 when neither; negative and past give 0; clamped to a day. */
 int64_t fetch_retry_after(struct str value, int64_t now_ms);

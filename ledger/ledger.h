@@ -46,6 +46,9 @@ MUST_CHECK enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t 
 /* Makes one consistent copy while others work (sqlite3_backup). */
 MUST_CHECK enum rc ledger_backup(struct ledger *l, const char *file, struct err *err);
 
+/* "SQLite 3.40.1, schema 2": the library in use and the newest schema this program knows. */
+const char *ledger_engine(void);
+
 /* Appends to the replay log, inside a transaction. src_no 0 for none; body is JSON text. */
 MUST_CHECK enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t src_no,
                                  const char *ref, struct str body, struct err *err);
