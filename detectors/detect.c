@@ -1,17 +1,17 @@
 /* detect: the checks under way, and the batches in which their results are committed.
  *
- *   detect_add ─▶ open ─(job ends)─▶ ended ─(flush: one transaction)─▶ done callback, freed
+ *   detect_add ─▶ open ─(look ends)─▶ ended ─(flush: one transaction)─▶ done callback, freed
  */
 #include "detectors/detect.h"
 #include "core/clock.h"
 #include "core/fetch.h"
-#include "detectors/job.h"
+#include "detectors/look.h"
 #include "detectors/window.h"
 
 #define BUCKETS 512
 
-TAILQ_HEAD(jobs, job);
-LIST_HEAD(bucket, job);
+TAILQ_HEAD(looks, look);
+LIST_HEAD(bucket, look);
 
 struct detect {
     struct ledger *ledger;
@@ -19,21 +19,21 @@ struct detect {
     detect_fn *done;
     void *ctx;
     struct spool_dir spool;
-    struct job_env env;
-    struct jobs open, ended;
+    struct look_env env;
+    struct looks open, ended;
     size_t n_open, n_ended;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
     struct check_result *batch; /* DETECT_BATCH of them */
 };
 
-static void job_ended(void *ctx, struct job *j)
+static void look_ended(void *ctx, struct look *k)
 {
     struct detect *d = ctx;
     if (d->n_ended == 0)
         d->ended_since = clock_mono();
-    TAILQ_REMOVE(&d->open, j, link);
-    TAILQ_INSERT_TAIL(&d->ended, j, link);
+    TAILQ_REMOVE(&d->open, k, link);
+    TAILQ_INSERT_TAIL(&d->ended, k, link);
     d->n_open--;
     d->n_ended++;
 }
@@ -55,7 +55,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->spool.fd = -1;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
-    d->env = (struct job_env){inst, NULL, &d->spool, job_ended, d};
+    d->env = (struct look_env){inst, NULL, &d->spool, look_ended, d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
         rc = fetch_new(&inst->conf, &d->env.fetch, err);
@@ -67,11 +67,11 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     return RC_OK;
 }
 
-static void drop_jobs(struct jobs *jobs)
+static void drop_looks(struct looks *looks)
 {
-    for (struct job *j; (j = TAILQ_FIRST(jobs)) != NULL;) {
-        TAILQ_REMOVE(jobs, j, link);
-        job_free(&j);
+    for (struct look *k; (k = TAILQ_FIRST(looks)) != NULL;) {
+        TAILQ_REMOVE(looks, k, link);
+        look_free(&k);
     }
 }
 
@@ -81,9 +81,9 @@ void detect_free(struct detect **dp)
     if (!d)
         return;
     if (d->env.fetch)
-        fetch_free(&d->env.fetch); /* first: it still points to the jobs */
-    drop_jobs(&d->open);
-    drop_jobs(&d->ended);
+        fetch_free(&d->env.fetch); /* first: it still points to the looks */
+    drop_looks(&d->open);
+    drop_looks(&d->ended);
     spool_dir_close(&d->spool);
     free(d->batch);
     free(d);
@@ -109,10 +109,10 @@ static struct bucket *bucket_of(const struct detect *d, int64_t src_no)
 
 bool detect_has(const struct detect *d, int64_t src_no)
 {
-    const struct job *j;
-    LIST_FOREACH(j, bucket_of(d, src_no), bucket)
+    const struct look *k;
+    LIST_FOREACH(k, bucket_of(d, src_no), bucket)
     {
-        if (j->source.no == src_no)
+        if (k->source.no == src_no)
             return true;
     }
     return false;
@@ -133,13 +133,13 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
     TRY(check_state_get(d->ledger, s->no, &st, err));
     if (!due_because)
         due_because = window_next(s, &st, &d->inst->conf, clock_now()).because;
-    struct job *j = job_new(&d->env, s, &st, due_because, request_no);
-    if (!j)
+    struct look *k = look_new(&d->env, s, &st, due_because, request_no);
+    if (!k)
         return err_set(err, RC_NOMEM, "", "no memory for another check");
-    TAILQ_INSERT_TAIL(&d->open, j, link);
-    LIST_INSERT_HEAD(bucket_of(d, s->no), j, bucket);
+    TAILQ_INSERT_TAIL(&d->open, k, link);
+    LIST_INSERT_HEAD(bucket_of(d, s->no), k, bucket);
     d->n_open++;
-    job_start(j);
+    look_start(k);
     return RC_OK;
 }
 
@@ -148,21 +148,21 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
 static enum rc commit_batch(struct detect *d, struct err *err)
 {
     size_t n = 0;
-    struct job *j;
-    TAILQ_FOREACH(j, &d->ended, link)
+    struct look *k;
+    TAILQ_FOREACH(k, &d->ended, link)
     {
         if (n == DETECT_BATCH)
             break;
-        d->batch[n++] = j->result;
+        d->batch[n++] = k->result;
     }
     TRY(check_commit(d->ledger, d->batch, n, clock_now(), err));
     for (size_t i = 0; i < n; i++) {
-        j = TAILQ_FIRST(&d->ended);
-        TAILQ_REMOVE(&d->ended, j, link);
-        LIST_REMOVE(j, bucket);
+        k = TAILQ_FIRST(&d->ended);
+        TAILQ_REMOVE(&d->ended, k, link);
+        LIST_REMOVE(k, bucket);
         d->n_ended--;
-        d->done(d->ctx, &j->source, &d->batch[i]);
-        job_free(&j);
+        d->done(d->ctx, &k->source, &d->batch[i]);
+        look_free(&k);
     }
     return RC_OK;
 }

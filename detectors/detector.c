@@ -33,14 +33,14 @@ struct verdict verdict_again(struct ask next)
 }
 
 /* Below HTTP. A body cut short or beyond the limit did arrive: it is the wrong shape, not silence. */
-static enum outcome outcome_of_end(enum fetch_end end)
+static enum outcome outcome_of_end(const struct fetch_res *res)
 {
-    switch (end) {
+    switch (res->end) {
     case FETCH_BLOCKED:
     case FETCH_REDIRECTS:
     case FETCH_PIN: return OUTCOME_blocked;
     case FETCH_TRUNCATED:
-    case FETCH_TOO_LARGE: return OUTCOME_wrong_shape;
+    case FETCH_TOO_LARGE: return res->bytes_in > 0 ? OUTCOME_wrong_shape : OUTCOME_unavailable;
     default: return OUTCOME_unavailable;
     }
 }
@@ -49,6 +49,7 @@ static enum outcome outcome_of_end(enum fetch_end end)
 static enum outcome outcome_of_status(const struct fetch_res *res)
 {
     switch (res->http) {
+    case 304: return OUTCOME_wrong_shape; /* nobody asked for it: the judge knows those that are */
     case 401:
     case 403:
     case 407:
@@ -66,7 +67,7 @@ struct verdict verdict_failure(const struct fetch_res *res)
     /* The engine stops reading the body of an error page; its status still counts. */
     bool answered = res->end == FETCH_OK || (res->end == FETCH_STOPPED && res->http != 0);
     if (!answered)
-        return verdict_of(outcome_of_end(res->end), "%s", res->detail);
+        return verdict_of(outcome_of_end(res), "%s", res->detail);
     enum outcome o = outcome_of_status(res);
     if (o == OUTCOME_rate_limited && res->retry_after_ms >= 0)
         return verdict_of(o, "HTTP %d, asked to wait %lld s", res->http,

@@ -15,10 +15,16 @@ static bool etag_usable(const struct check_state *st)
     return st->etag[0] != '\0' && st->etag_flaps < ETAG_FLAPS_MAX;
 }
 
-static bool date_usable(const struct check_state *st, int64_t now)
+/* A date that we cannot read may still be what its server wants to hear. */
+static bool is_future(struct str date, int64_t now)
 {
     int64_t at;
-    return time_parse_http(str_of(st->last_modified), &at) == RC_OK && at <= now;
+    return time_parse_http(date, &at) == RC_OK && at > now;
+}
+
+static bool date_usable(const struct check_state *st, int64_t now)
+{
+    return st->last_modified[0] != '\0' && !is_future(str_of(st->last_modified), now);
 }
 
 static struct ask ask_get(const struct check_state *st, enum ask_why why, int64_t now)
@@ -57,10 +63,8 @@ static struct str etag_of(const struct fetch_res *res)
 static struct str date_of(const struct fetch_res *res, int64_t now)
 {
     struct str s = str_of(res->last_modified);
-    int64_t at, limit = res->date_ms >= 0 ? res->date_ms : now;
-    if (!str_is_clean(s) || time_parse_http(s, &at) != RC_OK || at > limit)
-        return STR("");
-    return s;
+    bool usable = str_is_clean(s) && !is_future(s, res->date_ms >= 0 ? res->date_ms : now);
+    return usable ? s : STR("");
 }
 
 void etag_place(const char *final_url, char out[ETAG_PLACE_MAX])

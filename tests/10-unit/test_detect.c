@@ -1,4 +1,4 @@
-/* detect, job and orders: whole checks against a small server and a real ledger. What the answers
+/* detect, look and orders: whole checks against a small server and a real ledger. What the answers
  * mean is tested in test_etag.c; here it is about what becomes of them.
  * D1… are the invariants of detectors/detect.h, O1… those of detectors/orders.h. */
 #include "tests/10-unit/unit.h"

@@ -1,0 +1,248 @@
+/* look: see the header. */
+#include <stddef.h>
+#include "core/clock.h"
+#include "detectors/look.h"
+#include "detectors/window.h"
+
+#define LOOK_MEMORY_MAX (4u << 20) /* a source with the longest spec, and its headers */
+#define IGNORED_MAX 65536          /* of an error page, read so that the connection stays */
+#define LOOK_HEADERS_MAX (SOURCE_HEADERS_MAX + 2)
+
+/* ---- a source of its own --------------------------------------------------------------------- */
+
+/* The texts of a source that live elsewhere. */
+static const size_t source_texts[] = {
+    offsetof(struct source, id),          offsetof(struct source, title),
+    offsetof(struct source, url),         offsetof(struct source, detector),
+    offsetof(struct source, collection),  offsetof(struct source, boundary_type),
+    offsetof(struct source, license),     offsetof(struct source, media_type),
+    offsetof(struct source, feature_key), offsetof(struct source, pin_sha256),
+    offsetof(struct source, adapter),
+};
+
+static bool copy_text(struct arena *a, const char **text)
+{
+    *text = arena_strdup(a, *text ? *text : "");
+    return *text != NULL;
+}
+
+static bool copy_source(struct arena *a, const struct source *s, struct source *ret)
+{
+    *ret = *s;
+    for (size_t i = 0; i < ARRAY_LEN(source_texts); i++)
+        if (!copy_text(a, (const char **)((char *)ret + source_texts[i])))
+            return false;
+    for (size_t i = 0; i < s->n_headers; i++)
+        if (!copy_text(a, &ret->headers[i].name) || !copy_text(a, &ret->headers[i].value))
+            return false;
+    ret->spec.p = arena_str(a, s->spec);
+    return ret->spec.p != NULL;
+}
+
+struct look *look_new(const struct look_env *env, const struct source *s,
+                      const struct check_state *st, const char *due_because, int64_t request_no)
+{
+    struct look *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    k->env = env;
+    arena_init(&k->arena, LOOK_MEMORY_MAX);
+    spool_init(&k->spool);
+    if (!copy_source(&k->arena, s, &k->source)) {
+        look_free(&k);
+        return NULL;
+    }
+    struct check_result *r = &k->result;
+    r->src_no = s->no;
+    r->source_id = k->source.id;
+    r->detector = k->source.detector;
+    r->level = s->level;
+    r->due_because = due_because;
+    r->request_no = request_no;
+    r->state = *st;
+    return k;
+}
+
+void look_free(struct look **k)
+{
+    if (!*k)
+        return;
+    spool_drop(&(*k)->spool);
+    arena_release(&(*k)->arena);
+    free(*k);
+    *k = NULL;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void write_detail(struct check_result *r, const struct verdict *v,
+                         const struct fetch_res *res)
+{
+    char url[FETCH_URL_MAX] = "";
+    if (res && res->moved_permanently)
+        fetch_url_clean(res->final_url, url, sizeof url);
+    snprintf(r->detail, sizeof r->detail, "%.120s%s%.100s", v->detail,
+             url[0] ? "; moved permanently to " : "", url);
+}
+
+static void set_next(struct look *k, const struct fetch_res *res, int64_t now)
+{
+    const struct conf *conf = &k->env->inst->conf;
+    struct check_state *st = &k->result.state;
+    st->interval_s = window_interval(&k->source, conf, now);
+    st->next_check_at = window_next(&k->source, st, conf, now).at;
+    bool wait = res && outcome_failure(k->result.outcome) && st->next_check_at >= 0;
+    if (wait && st->next_check_at < now + res->retry_after_ms)
+        st->next_check_at = now + res->retry_after_ms;
+}
+
+/* res is NULL when nothing was sent. */
+static void end(struct look *k, const struct verdict *v, const struct fetch_res *res,
+                const struct body_facts *body)
+{
+    struct check_result *r = &k->result;
+    int64_t now = clock_now();
+    r->ended_at = now;
+    r->outcome = v->outcome;
+    r->has_sha = body && body->read && !outcome_failure(v->outcome);
+    if (r->has_sha)
+        r->sha = body->sha;
+    if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
+        r->bytes_saved = r->state.seen_size - r->bytes_in;
+    r->unexpected = outcome_candidate(v->outcome) && v->outcome != OUTCOME_new &&
+                    !window_expects(&k->source, now);
+    write_detail(r, v, res);
+    state_settle(&r->state, v->outcome, r->detail, now);
+    set_next(k, res, now);
+    /* Without the file the handler fetches by itself, so a failure here loses nothing. */
+    struct err ignored;
+    if (!outcome_candidate(v->outcome) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
+        spool_drop(&k->spool);
+    k->env->ended(k->env->ctx, k);
+}
+
+static void end_unsent(struct look *k, enum outcome o, const char *why)
+{
+    struct verdict v = verdict_of(o, "%s", why);
+    end(k, &v, NULL, NULL);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static enum rc on_begin(void *ctx, const struct fetch_res *res)
+{
+    struct look *k = ctx;
+    k->ignored = 0;
+    if (res->http != 200 || k->ask.head) {
+        spool_drop(&k->spool);
+        return RC_OK;
+    }
+    enum shape expected = shape_expected(k->source.media_type, k->source.url, res->content_type);
+    return spool_begin(&k->spool, k->env->spool, expected, shape_of_type(res->content_type),
+                       res->content_length, &k->trouble);
+}
+
+static enum rc on_body(void *ctx, const void *p, size_t n)
+{
+    struct look *k = ctx;
+    if (k->spool.fd >= 0)
+        return spool_add(&k->spool, (struct str){p, n}, &k->trouble);
+    k->ignored += (int64_t)n;
+    return k->ignored > IGNORED_MAX ? RC_TOO_LARGE : RC_OK;
+}
+
+static void send_ask(struct look *k);
+
+static void on_done(void *ctx, const struct fetch_res *res)
+{
+    struct look *k = ctx;
+    struct answer a = {.ask = k->ask, .res = res};
+    k->result.http = res->http;
+    k->result.attempts += res->attempts;
+    k->result.bytes_in += res->bytes_in;
+    bool whole = res->end == FETCH_OK && res->http == 200 && k->spool.fd >= 0;
+    if (whole && k->trouble.rc == RC_OK && spool_end(&k->spool, &a.body, &k->trouble) != RC_OK)
+        a.body.read = false;
+    struct verdict v;
+    if (k->trouble.rc != RC_OK)
+        v = verdict_of(OUTCOME_unavailable, "here: %s", k->trouble.msg);
+    else
+        v = k->kind->judge(&k->result.state, &a, clock_now());
+    if (v.again && k->asks < ASKS_MAX) {
+        k->ask = v.next;
+        spool_drop(&k->spool);
+        send_ask(k);
+        return;
+    }
+    if (v.again)
+        v = verdict_of(OUTCOME_unavailable, "no answer after %d requests could be believed",
+                       ASKS_MAX);
+    end(k, &v, res, &a.body);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static enum rc put_header(struct look *k, const struct source_header *h, struct fetch_header *ret,
+                          struct err *err)
+{
+    struct str value = str_of(h->value);
+    *ret = (struct fetch_header){h->name, h->value, false};
+    if (!str_starts(value, STR("secret:")))
+        return RC_OK;
+    ret->secret = true;
+    return instance_secret(&k->arena, k->env->inst, h->value + strlen("secret:"), &ret->value, err);
+}
+
+static enum rc put_headers(struct look *k, struct fetch_header *h, size_t *ret_n, struct err *err)
+{
+    const struct check_state *st = &k->result.state;
+    size_t n = 0;
+    if (k->ask.if_none_match)
+        h[n++] = (struct fetch_header){"If-None-Match", st->etag, false};
+    if (k->ask.if_modified_since)
+        h[n++] = (struct fetch_header){"If-Modified-Since", st->last_modified, false};
+    for (size_t i = 0; i < k->source.n_headers; i++)
+        TRY(put_header(k, &k->source.headers[i], &h[n++], err));
+    *ret_n = n;
+    return RC_OK;
+}
+
+static void send_ask(struct look *k)
+{
+    const struct conf *conf = &k->env->inst->conf;
+    struct fetch_header headers[LOOK_HEADERS_MAX];
+    struct fetch_req req = {
+        .method = k->ask.head ? "HEAD" : "GET",
+        .url = k->source.url,
+        .headers = headers,
+        .pin_sha256 = k->source.pin_sha256[0] ? k->source.pin_sha256 : NULL,
+        .max_body = k->source.max_bytes > 0 ? k->source.max_bytes : conf->max_bytes,
+        .timeout_ms = k->ask.head ? conf->head_timeout_ms : conf->fetch_timeout_ms,
+        .on_begin = on_begin,
+        .on_body = on_body,
+        .on_done = on_done,
+        .ctx = k,
+    };
+    struct err err;
+    k->asks++;
+    if (put_headers(k, headers, &req.n_headers, &err) != RC_OK) {
+        end_unsent(k, OUTCOME_denied, err.msg);
+        return;
+    }
+    enum rc rc = fetch_start(k->env->fetch, &req, &err);
+    if (rc != RC_OK)
+        end_unsent(k, rc == RC_BLOCKED || rc == RC_INVALID ? OUTCOME_blocked : OUTCOME_unavailable,
+                   err.msg);
+}
+
+void look_start(struct look *k)
+{
+    k->result.started_at = clock_now();
+    k->kind = detector_find(k->source.detector);
+    if (!k->kind) {
+        end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
+        return;
+    }
+    k->ask = k->kind->plan(&k->result.state, &k->env->inst->conf, clock_now());
+    send_ask(k);
+}

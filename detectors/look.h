@@ -1,0 +1,51 @@
+/* look: one check from its first request to its result. Owned by detect.c; no one else makes one.
+ *
+ *   look_new ─▶ look_start ─▶ (asks, answers) ─▶ ended(ctx, look), exactly once
+ *
+ * Invariants
+ *   1. A started look ends exactly once, with one outcome, also when memory or disk fail.
+ *   2. Secrets are resolved for each request, live in the look's arena and nowhere else (I12).
+ *   3. The digest of a result is that of the file it leaves in the spool.
+ */
+#ifndef FRESHET_DETECTORS_LOOK_H
+#define FRESHET_DETECTORS_LOOK_H
+
+#include <sys/queue.h>
+#include "detectors/detector.h"
+#include "detectors/spool.h"
+
+struct look;
+typedef void look_ended_fn(void *ctx, struct look *k);
+
+/* What looks share. */
+struct look_env {
+    const struct instance *inst;
+    struct fetch *fetch;
+    struct spool_dir *spool;
+    look_ended_fn *ended;
+    void *ctx;
+};
+
+struct look {
+    TAILQ_ENTRY(look) link;  /* in a list of detect.c */
+    LIST_ENTRY(look) bucket; /* by source, for detect_has */
+    const struct look_env *env;
+    struct arena arena;
+    struct source source; /* a copy, on the arena */
+    const struct detector *kind;
+    struct ask ask;
+    int asks;
+    struct spool spool;
+    int64_t ignored;            /* bytes of a body that nobody wants */
+    struct err trouble;         /* of our own; RC_OK when none */
+    struct check_result result; /* result.state is moved by judge */
+};
+
+/* st is the state before the check. NULL when memory ran out. */
+struct look *look_new(const struct look_env *env, const struct source *s,
+                      const struct check_state *st, const char *due_because, int64_t request_no);
+void look_free(struct look **k);
+/* May end the look before it returns. */
+void look_start(struct look *k);
+
+#endif
