@@ -212,14 +212,14 @@ static bool drive(struct server *s, struct conn *c, struct str fresh)
         buf_str(&c->in, fresh);
     struct str input = c->in.len ? buf_view(&c->in) : fresh;
     enum flow flow;
-    bool taken;
+    bool more; /* a reply is done or was begun: there may be another request behind it */
     do {
-        taken = false;
+        more = c->job.active;
         while (!c->job.active && !c->closing && c->out.len < PIPELINE_MAX &&
                take_request(s, c, &input))
-            taken = true;
+            more = true;
         flow = pump(s, c);
-    } while (flow == FLOW_IDLE && taken);
+    } while (flow == FLOW_IDLE && more);
     keep_rest(c, input);
     if (flow == FLOW_GONE || (c->eof && flow == FLOW_IDLE))
         return false;

@@ -3,6 +3,7 @@
  *   GET  log[?path=P][&since=SEQ]  requests received        GET  state  resources and counters
  *   POST advance?path=P[&every=N]  next version             POST set    {path, version, fields}
  *   POST reset                     all to the beginning     POST load   another scenario
+ *   POST tick                      next change of the demo
  *
  * Invariants
  *   1. A refused command changes nothing; its error names the field.
@@ -110,6 +111,14 @@ static enum rc post_reset(struct call *c, struct err *err)
         *tls_stats(c->s->tls) = (struct tls_stats){0};
     if (c->s->reset)
         c->s->reset(c->s->ctx);
+    return RC_OK;
+}
+
+static enum rc post_tick(struct call *c, struct err *err)
+{
+    if (!c->s->tick)
+        return err_set(err, RC_CONFLICT, "", "there is no demo; start with --demo");
+    c->s->tick(c->s->ctx);
     return RC_OK;
 }
 
@@ -246,6 +255,7 @@ static const struct {
     {METHOD_GET, "/control/log", get_log},       {METHOD_GET, "/control/state", get_state},
     {METHOD_POST, "/control/reset", post_reset}, {METHOD_POST, "/control/advance", post_advance},
     {METHOD_POST, "/control/set", post_set},     {METHOD_POST, "/control/load", post_load},
+    {METHOD_POST, "/control/tick", post_tick},
 };
 
 static enum rc dispatch(struct call *c, struct err *err)
