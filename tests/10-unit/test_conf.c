@@ -303,6 +303,7 @@ static void a_refused_value_leaves_the_file(void **state)
     set_refuses("{\"port\":1}", "port", "0", RC_INVALID, "port");
     assert_non_null(strstr(err.msg, "between 1 and 65535"));
     set_refuses("{\"port\":1}", "port", "many", RC_INVALID, "port");
+    assert_non_null(strstr(err.msg, "between 1 and 65535"));
     set_refuses("{\"port\":1}", "port", "1,\"per_host\":2", RC_INVALID, "port");
     set_refuses("{\"port\":1}", "port", "", RC_INVALID, "port");
     set_refuses("{\"port\":1}", "operator_name", "\"x\", \"port\": 2, \"log_level\": \"info\"",

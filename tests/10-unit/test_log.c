@@ -1,6 +1,7 @@
 /* log: one line, one write, valid JSON whatever the values hold. */
 #include "tests/10-unit/unit.h"
 
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "core/clock.h"
 #include "core/json.h"
@@ -131,7 +132,7 @@ static void an_err_as_an_event(void **state)
     assert_string_equal(text_of(v, "msg"), "must be below 10");
 }
 
-/* Four processes write at once; every line must arrive whole. */
+/* Four processes, each with its own descriptor, write at once; every line must arrive whole. */
 static void lines_of_processes_do_not_mix(void **state)
 {
     (void)state;
@@ -142,6 +143,9 @@ static void lines_of_processes_do_not_mix(void **state)
     for (int p = 0; p < PROCESSES; p++) {
         pid_t pid = fork();
         if (pid == 0) {
+            struct err err = {0};
+            if (log_open("child", path, &err) != RC_OK)
+                _exit(1);
             for (int i = 0; i < LINES; i++)
                 log_event(LOG_INFO, "mix", LOG_S("v", value), LOG_S("w", value));
             _exit(0);
@@ -160,6 +164,26 @@ static void lines_of_processes_do_not_mix(void **state)
     }
     fclose(f);
     assert_int_equal(n, PROCESSES * LINES);
+}
+
+/* Standard error becomes a socket that keeps writes apart: one event must be one datagram. */
+static void a_line_is_one_write(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    int pair[2], saved = dup(STDERR_FILENO);
+    char got[1024];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+    dup2(pair[0], STDERR_FILENO);
+    assert_rc(log_open("unit", NULL, &e), RC_OK);
+    log_event(LOG_INFO, "once", LOG_S("v", "x"), LOG_I("n", 1));
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(pair[0]);
+    ssize_t n = recv(pair[1], got, sizeof got, 0);
+    assert_true(n > 3 && memcmp(got + n - 3, "1}\n", 3) == 0);
+    assert_true(recv(pair[1], got, sizeof got, 0) <= 0);
+    close(pair[1]);
 }
 
 static void a_log_that_cannot_be_opened(void **state)
@@ -184,6 +208,7 @@ int main(void)
         LOG_TEST(too_many_fields_leave_the_code),
         LOG_TEST(an_err_as_an_event),
         LOG_TEST(lines_of_processes_do_not_mix),
+        LOG_TEST(a_line_is_one_write),
         LOG_TEST(a_log_that_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
