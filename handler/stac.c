@@ -119,6 +119,14 @@ static void add_detection(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *p,
     json_add_str(d, p, "kfm:change_detection:idempotency_key", key);
 }
 
+/* STAC takes an SPDX identifier; anything else is "other" and told by the source's description. */
+static const char *license_id(const char *license)
+{
+    size_t plain =
+        strspn(license, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_");
+    return license[plain] ? "other" : license;
+}
+
 static void add_properties(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o,
                            const struct facts *f)
 {
@@ -130,7 +138,7 @@ static void add_properties(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o
     json_add_time(d, p, "created", f->finalized_at);
     json_add_time(d, p, "updated", f->finalized_at);
     if (*f->source->license)
-        json_add_str(d, p, "license", f->source->license);
+        json_add_str(d, p, "license", license_id(f->source->license));
     yyjson_mut_obj_add_val(d, p, "version", json_fmt(d, "%lld", (long long)f->to.version));
     yyjson_mut_obj_add_bool(d, p, "deprecated", false);
     yyjson_mut_obj_add_val(d, p, "checksum:sha256", json_fmt(d, "sha256:%s", hex));

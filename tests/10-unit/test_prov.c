@@ -1,0 +1,70 @@
+/* prov: bundles, byte for byte, and valid PROV-JSON. */
+#include "handler/prov.h"
+#include "change.h"
+
+#define PROV_SCHEMA "../shared/data/schemas/prov-json/prov-json.schema.json"
+
+static struct str render(struct arena *a, const struct facts *f)
+{
+    struct err err;
+    struct str doc;
+    assert_rc(prov_render(a, f, &doc, &err), RC_OK);
+    change_assert_valid(PROV_SCHEMA, doc);
+    return doc;
+}
+
+static void promoted(void **state)
+{
+    struct arena a;
+    struct source s = change_source(LEVEL_PUBLIC);
+    struct candidate c = change_candidate();
+    struct facts f = change_facts(&s, &c);
+    (void)state;
+    arena_init(&a, 1 << 20);
+    change_golden("prov.json", render(&a, &f));
+    arena_release(&a);
+}
+
+/* A run that promoted nothing still tells what it used and how it ended (I5). */
+static void evidence_of_a_failure(void **state)
+{
+    struct arena a;
+    struct source s = change_source(LEVEL_PUBLIC);
+    struct candidate c = change_candidate();
+    struct facts f = change_facts(&s, &c);
+    (void)state;
+    arena_init(&a, 1 << 20);
+    f.item_id = f.prev_item_id = f.reviewer = NULL;
+    f.result = "failed";
+    f.reason = "WRONG_SHAPE";
+    struct str doc = render(&a, &f);
+    assert_null(strstr(doc.p, "wasGeneratedBy"));
+    assert_null(strstr(doc.p, "wasDerivedFrom"));
+    assert_non_null(strstr(doc.p, "\"kfm:reason\":\"WRONG_SHAPE\""));
+    assert_non_null(strstr(doc.p, "ent:report-"));
+    f.qa = (struct validation){0};
+    assert_null(strstr(render(&a, &f).p, "ent:report-"));
+    arena_release(&a);
+}
+
+static void no_credential_of_the_url(void **state)
+{
+    struct arena a;
+    struct source s = change_source(LEVEL_PUBLIC);
+    struct candidate c = change_candidate();
+    struct facts f = change_facts(&s, &c);
+    (void)state;
+    arena_init(&a, 1 << 20);
+    struct str doc = render(&a, &f);
+    assert_null(strstr(doc.p, "hush"));
+    assert_non_null(strstr(doc.p, "counties.geojson?f=geojson\""));
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(promoted),
+                                       cmocka_unit_test(evidence_of_a_failure),
+                                       cmocka_unit_test(no_credential_of_the_url)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* validate: rules over bytes; the same bytes give the same report (I9). */
+#include <fcntl.h>
+#include <locale.h>
+#include "core/clock.h"
+#include "handler/validate.h"
+#include "unit.h"
+
+#define FEATURES(list) "{\"type\":\"FeatureCollection\",\"features\":[" list "]}"
+#define FEATURE(geometry) "{\"type\":\"Feature\",\"properties\":{},\"geometry\":" geometry "}"
+#define POINT(x, y) FEATURE("{\"type\":\"Point\",\"coordinates\":[" #x "," #y "]}")
+#define EOCD "PK\x05\x06\0\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0"
+
+struct outcome {
+    struct validation v;
+    struct arena a;
+};
+
+static void judge(struct str bytes, const struct expectation *e, struct outcome *ret)
+{
+    char path[64];
+    struct err err;
+    unit_temp(path);
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(write(fd, bytes.p, bytes.n), bytes.n);
+    arena_init(&ret->a, 1 << 20);
+    assert_rc(validate(&ret->a, fd, (int64_t)bytes.n, e, &ret->v, &err), RC_OK);
+    close(fd);
+}
+
+static struct expectation expect(const char *media_type, const char *url)
+{
+    return (struct expectation){.media_type = media_type, .url = url, .max_bytes = 1 << 20};
+}
+
+struct verdict_case {
+    const char *what, *type, *url;
+    struct str bytes;
+    enum verdict outcome;
+    const char *reason; /* "" for none */
+};
+
+static const struct verdict_case cases[] = {
+    {"empty", "", "", STR(""), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"anything undeclared", "", "https://x/a", STR("\x01\x02"), VERDICT_PASS, ""},
+    {"page undeclared", "", "https://x/a", STR(" \n<!DOCTYPE HTML><p>"), VERDICT_FAIL,
+     "WRONG_SHAPE"},
+    {"page behind an XML prolog", "", "", STR("<?xml version='1.0'?><html>"), VERDICT_FAIL,
+     "WRONG_SHAPE"},
+    {"page declared", "text/html; charset=utf-8", "", STR("<html></html>"), VERDICT_PASS, ""},
+    {"page as zip", "application/zip", "", STR("<html><body>Not found"), VERDICT_FAIL,
+     "WRONG_SHAPE"},
+    {"zip", "application/zip", "", STR("PK\x03\x04 some entry" EOCD "\0\0"), VERDICT_PASS, ""},
+    {"zip with comment", "application/zip", "", STR("PK\x03\x04 entry" EOCD "\x03\0abc"),
+     VERDICT_PASS, ""},
+    {"zip cut off", "application/zip", "", STR("PK\x03\x04 some entry PK\x05\x06"), VERDICT_FAIL,
+     "PARSE_ERROR"},
+    {"zip with bytes behind", "application/zip", "", STR("PK\x03\x04 x" EOCD "\0\0more"),
+     VERDICT_FAIL, "PARSE_ERROR"},
+    {"zip by its name", "", "https://x/tl_2026_us_county.ZIP?y=1", STR("no zip"), VERDICT_FAIL,
+     "WRONG_SHAPE"},
+    {"json", "application/json", "", STR("{\"a\":[1,2]}"), VERDICT_PASS, ""},
+    {"json with a mark", "application/json", "", STR("\xEF\xBB\xBF{}"), VERDICT_PASS, ""},
+    {"json cut off", "application/json", "", STR("{\"a\":[1,2"), VERDICT_FAIL, "PARSE_ERROR"},
+    {"json and more", "application/json", "", STR("{} {}"), VERDICT_FAIL, "PARSE_ERROR"},
+    {"json not utf-8", "application/json", "", STR("{\"a\":\"\xff\"}"), VERDICT_FAIL,
+     "PARSE_ERROR"},
+    {"error document", "application/json", "",
+     STR("{\"error\":{\"code\":498,\"message\":\"Invalid token.\"}}"), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"error as plain data", "application/json", "", STR("{\"error\":0.5}"), VERDICT_PASS, ""},
+    {"geojson", "application/geo+json", "", STR(FEATURES(POINT(-97, 38))), VERDICT_PASS, ""},
+    {"geojson by its name", "", "https://x/a.geojson", STR(FEATURES("")), VERDICT_PASS, ""},
+    {"json for geojson", "application/geo+json", "", STR("{\"a\":1}"), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"metres for degrees", "application/geo+json", "", STR(FEATURES(POINT(350000, 4200000))),
+     VERDICT_HOLD, "CRS_MISSING_OR_INVALID"},
+    {"half a position", "application/geo+json", "",
+     STR(FEATURES(FEATURE("{\"type\":\"Point\",\"coordinates\":[1]}"))), VERDICT_HOLD,
+     "GEOMETRY_INVALID"},
+    {"csv", "text/csv", "", STR("a,b\n1,2\n3,\"x,y\n\"\"z\"\n"), VERDICT_PASS, ""},
+    {"csv, one column", "text/csv", "", STR("a\n1\n2\n"), VERDICT_PASS, ""},
+    {"csv, semicolons", "text/csv", "", STR("a;b;c\n1,5;2;3\n"), VERDICT_PASS, ""},
+    {"csv, ragged", "text/csv", "", STR("a,b,c\n1,2,3\n1,2\n"), VERDICT_HOLD, "PARSE_ERROR"},
+    {"csv, last line open", "text/csv", "", STR("a,b\n1,2\n3"), VERDICT_PASS, ""},
+    {"csv, binary", "text/csv", "", STR("a,b\n\0\0"), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"xml", "application/xml", "", STR("\n<a/>"), VERDICT_PASS, ""},
+    {"xml, none", "application/xml", "", STR("plain"), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"gzip", "application/gzip", "", STR("\x1f\x8b\x08"), VERDICT_PASS, ""},
+    {"gzip, none", "", "https://x/a.tgz", STR("plain"), VERDICT_FAIL, "WRONG_SHAPE"},
+    {"gpkg", "application/geopackage+sqlite3", "", STR("SQLite format 3\0.."), VERDICT_PASS, ""},
+    {"pdf, none", "application/pdf", "", STR("%PS-"), VERDICT_FAIL, "WRONG_SHAPE"},
+};
+
+static void verdicts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct expectation e = expect(cases[i].type, cases[i].url);
+        struct outcome o;
+        judge(cases[i].bytes, &e, &o);
+        const char *reason = o.v.n_reasons ? o.v.reasons[0] : "";
+        if (o.v.outcome != cases[i].outcome || strcmp(reason, cases[i].reason) != 0)
+            fail_msg("%s: %s %s", cases[i].what, verdict_name(o.v.outcome), reason);
+        arena_release(&o.a);
+    }
+}
+
+static void limits(void **state)
+{
+    static const char data[] = FEATURES(POINT(-97, 38) "," POINT(-96, 39));
+    struct expectation e = expect("application/geo+json", "");
+    struct outcome o;
+    (void)state;
+    e.max_bytes = 10;
+    judge(str_of(data), &e, &o);
+    assert_string_equal(o.v.reasons[0], "TOO_LARGE");
+    arena_release(&o.a);
+    e.max_bytes = 1 << 20;
+    e.min_features = 3;
+    judge(str_of(data), &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_HOLD);
+    assert_string_equal(o.v.reasons[0], "MISSINGNESS_EXCEEDED");
+    arena_release(&o.a);
+    e.min_features = 2;
+    e.has_region = true;
+    memcpy(e.region, (double[]){-98, 37, -96.5, 40}, sizeof e.region);
+    judge(str_of(data), &e, &o);
+    assert_string_equal(o.v.reasons[0], "OUTSIDE_REGION");
+    e.region[2] = -96;
+    arena_release(&o.a);
+    judge(str_of(data), &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_PASS);
+    arena_release(&o.a);
+}
+
+/* Bounds come from geometries alone, in every place that may hold one. */
+static void bounds(void **state)
+{
+    static const char data[] = FEATURES(
+        "{\"type\":\"Feature\",\"properties\":{\"coordinates\":[179,89],\"geometry\":{\"type\":"
+        "\"Point\",\"coordinates\":[178,88]}},\"geometry\":{\"type\":\"GeometryCollection\","
+        "\"geometries\":[{\"type\":\"Point\",\"coordinates\":[-97.5,38.25,400]},{\"type\":"
+        "\"Polygon\",\"coordinates\":[[[-98,37],[-96,37],[-96,39.5],[-98,37]]]}]}},"
+        "{\"type\":\"Feature\",\"geometry\":null},"
+        "{\"type\":\"Feature\",\"geometry\":{\"type\":\"MultiPoint\",\"coordinates\":[]}}");
+    struct expectation e = expect("", "");
+    struct outcome o;
+    (void)state;
+    judge(str_of(data), &e, &o);
+    assert_true(o.v.has_bbox);
+    assert_memory_equal(o.v.bbox, ((double[]){-98, 37, -96, 39.5}), sizeof o.v.bbox);
+    assert_int_equal(o.v.features, 3);
+    assert_string_equal(o.v.media_type, "application/geo+json");
+    arena_release(&o.a);
+}
+
+static void type_is_told_by_bytes(void **state)
+{
+    static const struct {
+        struct str bytes;
+        const char *type;
+    } told[] = {{STR("PK\x03\x04"), "application/zip"},
+                {STR("\x1f\x8b\x08"), "application/gzip"},
+                {STR("{}"), "application/json"},
+                {STR("{not json"), "application/octet-stream"},
+                {STR("%PDF-1.7"), "application/pdf"}};
+    struct expectation e = expect("", "https://x/download");
+    struct outcome o;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+        judge(told[i].bytes, &e, &o);
+        assert_string_equal(o.v.media_type, told[i].type);
+        arena_release(&o.a);
+    }
+    e.media_type = "application/x-own";
+    judge(STR("{}"), &e, &o);
+    assert_string_equal(o.v.media_type, "application/x-own");
+    arena_release(&o.a);
+}
+
+static void report_is_bytes(void **state)
+{
+    struct expectation e = expect("application/geo+json", "");
+    struct outcome o;
+    (void)state;
+    e.min_features = 2;
+    judge(STR(FEATURES(POINT(-97.5, 38))), &e, &o);
+    assert_str(
+        o.v.report,
+        "{\"rules_version\":\"1\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
+        "\"size\":129,\"checks\":10,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
+        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"rules\":["
+        "{\"rule\":\"not_empty\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"size_cap\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"no_html\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"json_whole\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"json_no_error\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"geojson_type\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"geometry_form\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"geometry_range\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"inside_region\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"min_features\",\"outcome\":\"hold\",\"reason\":\"MISSINGNESS_EXCEEDED\","
+        "\"detail\":\"fewer features than the source asks for\"}]}");
+    arena_release(&o.a);
+}
+
+/* I9: another time, another locale, another file: the same report. */
+static void pure(void **state)
+{
+    struct expectation e = expect("", "");
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct outcome one, two;
+        clock_set(1);
+        judge(cases[i].bytes, &e, &one);
+        clock_set(2000000000000);
+        setlocale(LC_ALL, "de_DE.UTF-8");
+        judge(cases[i].bytes, &e, &two);
+        setlocale(LC_ALL, "C");
+        clock_set(-1);
+        assert_int_equal(one.v.report.n, two.v.report.n);
+        assert_memory_equal(one.v.report.p, two.v.report.p, one.v.report.n);
+        arena_release(&one.a);
+        arena_release(&two.a);
+    }
+}
+
+/* Above the limit of parsing only the ends are looked at. */
+static void too_large_to_parse(void **state)
+{
+    static char data[VALIDATE_PARSE_MAX + 16];
+    struct expectation e = expect("application/json", "");
+    struct outcome o;
+    (void)state;
+    e.max_bytes = INT64_MAX;
+    memset(data, ' ', sizeof data);
+    data[0] = '[';
+    data[sizeof data - 3] = ']';
+    judge((struct str){data, sizeof data}, &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_PASS);
+    arena_release(&o.a);
+    data[sizeof data - 3] = ',';
+    judge((struct str){data, sizeof data}, &e, &o);
+    assert_string_equal(o.v.reasons[0], "PARSE_ERROR");
+    arena_release(&o.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
+                                       cmocka_unit_test(limits),
+                                       cmocka_unit_test(bounds),
+                                       cmocka_unit_test(type_is_told_by_bytes),
+                                       cmocka_unit_test(report_is_bytes),
+                                       cmocka_unit_test(pure),
+                                       cmocka_unit_test(too_large_to_parse)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
