@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/source_put.h"
 #include "core/clock.h"
 #include "detectors/detect.h"
 #include "detectors/window.h"
@@ -70,13 +70,11 @@ static enum rc want_one(struct check *k, bool by_url)
     struct cli *c = k->c;
     struct source s;
     enum rc rc = by_url ? source_by_url(c->ledger, &c->arena, c->args[1], &s, &c->err)
-                        : source_by_id(c->ledger, &c->arena, c->args[1], &s, &c->err);
+                        : source_find(c, c->args[1], &s);
     if (rc == RC_NOT_FOUND && by_url)
         return err_set(
             &c->err, rc, "",
             "no source has this address. Watch it with: freshet source add --id ID --url URL");
-    if (rc == RC_NOT_FOUND)
-        return err_set(&c->err, rc, "", "no source '%s'. See: freshet source list", c->args[1]);
     TRY(rc);
     if (s.retired_at >= 0)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired, so it is not looked at any more",

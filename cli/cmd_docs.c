@@ -85,7 +85,8 @@ static void print_cli(void)
         "Options of every command:\n\n| option | what it does |\n|---|---|");
     for (const struct option_row *o = cli_options; o->name; o++)
         if (strcmp(o->commands, "*") == 0)
-            printf("| `--%s%s%s` | %s |\n", o->name, *o->argument ? " " : "", o->argument, o->help);
+            printf("| %s`--%s%s%s` | %s |\n", strcmp(o->name, "dir") == 0 ? "`-C`, " : "", o->name,
+                   *o->argument ? " " : "", o->argument, o->help);
     for (const struct command *cmd = cli_commands; cmd->name || cmd->help; cmd++) {
         if (!cmd->name)
             printf("\n## %s\n", cmd->help);

@@ -186,7 +186,7 @@ int cmd_source_show(struct cli *c)
         return CLI_USAGE;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (source_by_id(c->ledger, &c->arena, c->args[0], &s, &c->err) != RC_OK ||
+    if (source_find(c, c->args[0], &s) != RC_OK ||
         check_state_get(c->ledger, s.no, &st, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
     return c->json ? show_json(c, &s, &st, checks) : show_text(c, &s, &st, checks);
@@ -198,11 +198,11 @@ static enum rc retire(struct cli *c, const char *id)
 {
     struct source s;
     int64_t now = clock_now();
-    TRY(source_by_id(c->ledger, &c->arena, id, &s, &c->err));
+    TRY(source_find(c, id, &s));
     if (s.retired_at >= 0)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired already", id);
     TRY(source_retire(c->ledger, s.no, now, &c->err));
-    TRY(source_by_id(c->ledger, &c->arena, id, &s, &c->err));
+    TRY(source_find(c, id, &s));
     return project_source(c->ledger, &c->inst, &s, now, &c->err);
 }
 

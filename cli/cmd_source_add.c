@@ -49,7 +49,9 @@ static yyjson_mut_val *json_value(struct decl *d, const struct flag *f, const ch
     struct err ignored;
     if (json_parse(&d->c->arena, str_of(text), 0, f->flag, &v, &ignored) == RC_OK)
         return yyjson_val_mut_copy(d->doc, v);
-    cli_usage(d->c, "--%s needs %s as JSON, not '%s'", f->flag, f->argument, text);
+    bool number = *f->argument == 'N';
+    cli_usage(d->c, "--%s needs %s%s, not '%s'", f->flag, number ? "a number" : "JSON, e.g. ",
+              number ? "" : f->argument, text);
     return NULL;
 }
 
@@ -174,7 +176,7 @@ int cmd_source_set(struct cli *c)
         return cli_usage(c, "an id never changes: add a new source and retire this one");
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (source_by_id(c->ledger, &c->arena, c->args[0], &s, &c->err) != RC_OK ||
+    if (source_find(c, c->args[0], &s) != RC_OK ||
         json_parse(&c->arena, s.spec, 0, "the declaration", &base, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
     int code = begin(&d, c, base);

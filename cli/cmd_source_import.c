@@ -21,7 +21,7 @@ struct import {
     int64_t *places; /* index or line of each */
     size_t n, room;
     bool csv;
-    int64_t errors, added, updated;
+    int64_t errors, taken, added, updated;
 };
 
 /* ---- errors of a row ------------------------------------------------------------------------- */
@@ -170,6 +170,7 @@ static enum rc store_all(struct import *im)
         enum rc rc = source_store(c, &im->sources[i], update, &updated);
         if (rc == RC_CONFLICT || rc == RC_INVALID) {
             say_wrong(im, im->places[i]);
+            im->taken += rc == RC_CONFLICT;
             continue;
         }
         TRY(rc);
@@ -197,8 +198,10 @@ static int report(struct import *im)
         fprintf(stderr, "freshet: %s: %lld more like these.\n", im->file,
                 (long long)im->errors - ERRORS_SHOWN);
     if (im->errors)
-        return cli_error(c, c->command->name, "%s has %lld wrong row%s, so nothing was imported",
-                         im->file, (long long)im->errors, im->errors == 1 ? "" : "s");
+        return cli_error(c, c->command->name, "%s has %lld wrong row%s, so nothing was imported%s",
+                         im->file, (long long)im->errors, im->errors == 1 ? "" : "s",
+                         im->taken ? ". With --update, sources that are there already are changed"
+                                   : "");
     if (!c->json) {
         cli_hint(c, "%s%lld added, %lld updated.\n", dry ? "Nothing written. Would be: " : "",
                  (long long)im->added, (long long)im->updated);

@@ -192,8 +192,12 @@ static void print_option(const struct option_row *o)
 
 static void print_command_help(const struct command *cmd)
 {
+    char sentence[160];
     printf("Usage: freshet [-C DIR] %s%s%s\n\n", cmd->name, *cmd->usage ? " " : "", cmd->usage);
-    print_wrapped(cmd->help, 0, 98);
+    snprintf(sentence, sizeof sentence, "%s.", cmd->help);
+    if (sentence[0] >= 'a' && sentence[0] <= 'z')
+        sentence[0] = (char)(sentence[0] - 'a' + 'A');
+    print_wrapped(sentence, 0, 98);
     if (*cmd->more) {
         putchar('\n');
         print_wrapped(cmd->more, 0, 98);

@@ -16,6 +16,14 @@ enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yy
     return json_parse(&c->arena, text, 0, what, ret, &c->err);
 }
 
+enum rc source_find(struct cli *c, const char *id, struct source *ret)
+{
+    enum rc rc = source_by_id(c->ledger, &c->arena, id, ret, &c->err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(&c->err, rc, "", "no source '%.80s'. See: freshet source list", id);
+    return rc;
+}
+
 enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
 {
     struct source before;

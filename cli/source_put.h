@@ -9,6 +9,8 @@
 /* A document being built, as a parsed value of the arena. */
 MUST_CHECK enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what,
                                yyjson_val **ret);
+/* source_by_id, with an error that shows the way to the ids there are. */
+MUST_CHECK enum rc source_find(struct cli *c, const char *id, struct source *ret);
 /* Adds s, or with `update` changes the source of that id, and writes its public rows anew. Inside a
  * transaction. *ret_updated: it was there before. */
 MUST_CHECK enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated);
