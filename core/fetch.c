@@ -6,8 +6,8 @@
  *   2. host->in_flight counts the hops of that host that libcurl holds; f->active the slots in use.
  *   3. on_done is the last thing that happens to a job. It runs outside of libcurl, so it may start
  *      requests; fetch_start itself only queues, so the other callbacks may call it too.
- *   4. Redirects into the allow list are followed from within the allow list only: a public upstream
- *      cannot make us read a private one.
+ *   4. Redirects into the allow list are followed from within the allow list only: a public
+ *      upstream cannot make us read a private one.
  */
 #include "core/fetch.h"
 
@@ -16,7 +16,7 @@
 #include "core/clock.h"
 #include "core/fetch_internal.h"
 
-/* ---- what a response means -------------------------------------------------------------------- */
+/* ---- what a response means ------------------------------------------------------------------ */
 
 /* POST is not redirected: its body was meant for one origin. */
 static bool is_redirect(const struct fetch_slot *s)
@@ -56,7 +56,7 @@ static enum fetch_end begin_empty_body(struct fetch_slot *s)
     return FETCH_STOPPED;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 static void slot_release(struct fetch_slot *s)
 {
@@ -121,7 +121,7 @@ static void attempt_ended(struct fetch_slot *s, enum fetch_end end)
     slot_release(s);
 }
 
-/* ---- hops ------------------------------------------------------------------------------------- */
+/* ---- hops ----------------------------------------------------------------------------------- */
 
 static void hop_begin(struct fetch_slot *s)
 {
@@ -206,7 +206,7 @@ static void hop_ended(struct fetch_slot *s, CURLcode code)
     attempt_ended(s, end);
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------------------------- */
 
 static struct fetch_slot *slot_take(struct fetch *f)
 {
@@ -313,7 +313,7 @@ size_t fetch_run(struct fetch *f, int wait_ms)
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err)
 {

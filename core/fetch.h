@@ -4,8 +4,8 @@
  * ended, its on_done is called exactly once. Any number may be in flight; the engine holds at
  * most max_concurrency (and per_host) open and queues the rest, fair over hosts. Transient ends and
  * HTTP 429, 502, 503, 504 are tried again (attempts, full jitter: fetch_retry_ms, doubled, ...
- * capped at 10 s; a Retry-After up to 10 s is honoured, with a longer one the response is handed out
- * at once, for the caller to plan).
+ * capped at 10 s; a Retry-After up to 10 s is honoured, with a longer one the response is handed
+ * out at once, for the caller to plan).
  *
  * Invariants
  *   1. https, or http for hosts in allow_hosts; nothing else. No proxy, no netrc, no cookies, no

@@ -5,8 +5,8 @@
  *   1. No socket is made for an address the policy refuses, and no request goes out on a connection
  *      whose address it refuses: on_opensocket sees new ones, on_prereq also reused ones.
  *   2. No proxy, netrc, cookies, redirects or decoding by libcurl; http and https only.
- *   3. What ends a transfer from inside a callback is kept in slot->stopped and slot->end, and beats
- *      libcurl's code.
+ *   3. What ends a transfer from inside a callback is kept in slot->stopped and slot->end, and
+ *      beats libcurl's code.
  *   4. CA certificates are parsed once per engine, not once per connection: that is 22 against 650
  *      new connections a second.
  */
@@ -18,7 +18,7 @@
 #include "core/fetch_internal.h"
 #include "core/version.h"
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 static const struct {
     CURLcode code;
@@ -64,7 +64,7 @@ enum fetch_end fetch_end_of(const struct fetch_slot *s, CURLcode code, int64_t n
     return FETCH_PROTOCOL;
 }
 
-/* ---- callbacks of a transfer ------------------------------------------------------------------ */
+/* ---- callbacks of a transfer ---------------------------------------------------------------- */
 
 static size_t stop(struct fetch_slot *s, enum fetch_end end)
 {
@@ -129,7 +129,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *ctx)
     return n;
 }
 
-/* ---- TLS trust -------------------------------------------------------------------------------- */
+/* ---- TLS trust ------------------------------------------------------------------------------ */
 
 static X509_STORE *trust_load(const char *system_bundle, const char *extra)
 {
@@ -161,7 +161,7 @@ static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *ctx)
     return CURLE_OK;
 }
 
-/* ---- easy handles ----------------------------------------------------------------------------- */
+/* ---- easy handles --------------------------------------------------------------------------- */
 
 static CURLcode set_fixed(struct fetch_slot *s)
 {
@@ -265,7 +265,7 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
 }
 #undef SET
 
-/* ---- multi on epoll --------------------------------------------------------------------------- */
+/* ---- multi on epoll ------------------------------------------------------------------------- */
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *known)
 {
@@ -319,7 +319,7 @@ bool fetch_poll(struct fetch *f, int64_t wait_ms)
     return woken;
 }
 
-/* ---- the engine's own handles ----------------------------------------------------------------- */
+/* ---- the engine's own handles --------------------------------------------------------------- */
 
 static enum rc user_agent(struct fetch *f, struct err *err)
 {

@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/fetch_policy.h"
 
-/* ---- how a request ended ---------------------------------------------------------------------- */
+/* ---- how a request ended -------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *text;
@@ -40,7 +40,7 @@ bool fetch_end_transient(enum fetch_end e)
     return ends[e].transient;
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------ */
 
 static const struct {
     uint8_t net[4];
@@ -137,7 +137,7 @@ bool fetch_ip_public(const char *ip)
     return inet_pton(AF_INET6, ip, addr) == 1 && v6_public(addr);
 }
 
-/* ---- allow list ------------------------------------------------------------------------------- */
+/* ---- allow list ----------------------------------------------------------------------------- */
 
 /* Without brackets and without the dot that ends a fully qualified name. */
 static struct str bare_host(struct str host)
@@ -177,7 +177,7 @@ bool fetch_host_allowed(const struct conf_list *allow, struct str host, int port
     return false;
 }
 
-/* ---- URLs ------------------------------------------------------------------------------------- */
+/* ---- URLs ----------------------------------------------------------------------------------- */
 
 /* The authority (user@host:port) of a URL; *ret_path is what follows it. False when there is none.
  * Surplus slashes are skipped, as libcurl does: https:///user:password@host has user-info too. */
@@ -252,7 +252,7 @@ void fetch_url_host(const char *url, char *out, size_t n)
     out[host.n] = '\0';
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
 static bool all_digits(struct str s)
 {

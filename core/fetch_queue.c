@@ -9,7 +9,7 @@
  */
 #include "core/fetch_internal.h"
 
-/* ---- hosts ------------------------------------------------------------------------------------ */
+/* ---- hosts ---------------------------------------------------------------------------------- */
 
 static struct fetch_host **bucket_of(struct fetch *f, const char *name)
 {
@@ -76,7 +76,7 @@ void fetch_host_offer(struct fetch *f, struct fetch_host *h)
     STAILQ_INSERT_TAIL(&f->ring, h, ring_link);
 }
 
-/* ---- the queue -------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------ */
 
 void fetch_queue_push(struct fetch *f, struct fetch_job *j)
 {
@@ -99,7 +99,7 @@ struct fetch_job *fetch_queue_next(struct fetch *f)
     return NULL;
 }
 
-/* ---- pauses: a binary heap, the earliest on top ----------------------------------------------- */
+/* ---- pauses: a binary heap, the earliest on top --------------------------------------------- */
 
 enum rc fetch_pause_reserve(struct fetch *f, size_t n)
 {

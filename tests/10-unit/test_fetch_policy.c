@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/fetch_internal.h"
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------ */
 
 static bool is_public(const char *ip)
 {
@@ -69,7 +69,7 @@ static void other_families_are_denied(void **state)
     assert_false(fetch_ip_public("localhost"));
 }
 
-/* ---- allow list ------------------------------------------------------------------------------- */
+/* ---- allow list ----------------------------------------------------------------------------- */
 
 static bool allowed(const char *entry, const char *host, int port)
 {
@@ -105,7 +105,7 @@ static void allow_list(void **state)
     assert_false(fetch_host_allowed(&(struct conf_list){NULL, 0}, STR("a"), 3));
 }
 
-/* ---- URLs ------------------------------------------------------------------------------------- */
+/* ---- URLs ----------------------------------------------------------------------------------- */
 
 static void urls_are_cleaned(void **state)
 {
@@ -239,7 +239,7 @@ static void where_redirects_lead(void **state)
     assert_rc(fetch_url_resolve("https://example.org/", "https://[1", url, &err), RC_INVALID);
 }
 
-/* ---- Retry-After ------------------------------------------------------------------------------ */
+/* ---- Retry-After ---------------------------------------------------------------------------- */
 
 #define NOON 1782993600000LL /* 2026-07-02T12:00:00Z */
 
@@ -314,7 +314,7 @@ static void pauses_are_jittered_and_capped(void **state)
     assert_in_range(fetch_retry_pause(1000000, 1000, -1), 0, 10000);
 }
 
-/* ---- response headers ------------------------------------------------------------------------- */
+/* ---- response headers ----------------------------------------------------------------------- */
 
 static void feed(struct fetch_res *res, const char *text)
 {
@@ -455,7 +455,7 @@ static void other_fields_doubled_or_odd(void **state)
     assert_int_equal(res.http, 0);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
 static void pauses_end_in_order(void **state)
 {
