@@ -1,0 +1,696 @@
+/* test_handler: runs over a real ledger, store and upstream: one effect per identity, whatever
+ * happens (I1, I5, I10), and nothing public that the level withholds (I8).
+ *
+ * Worker processes are forked with no ledger open; the parent looks at the result. After every test
+ * `verify` must find nothing wrong.
+ */
+#include "tests/30-ledger/fixture.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "handler/job.h"
+#include "handler/project.h"
+#include "handler/work.h"
+#include "ledger/public.h"
+#include "ledger/verify.h"
+#include "tests/10-unit/tiny_server.h"
+
+#define BODY_A "{\"version\":\"A\"}"
+#define BODY_B "{\"version\":\"B\"}"
+#define HOUR_MS 3600000LL
+
+static struct server server;
+static struct instance inst;
+static struct ledger *led;
+
+/* ---- a world --------------------------------------------------------------------------------- */
+
+static void problem(void *ctx, const char *sentence)
+{
+    ++*(int *)ctx;
+    print_error("verify: %s\n", sentence);
+}
+
+static int files_in(const char *sub)
+{
+    char path[128];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/%s", fix_dir, sub);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static int setup(void **state)
+{
+    static const char *hosts[] = {"127.0.0.1"};
+    char path[128];
+    (void)state;
+    fix_make();
+    server_start(&server);
+    inst = (struct instance){.dir = fix_dir};
+    conf_defaults(&inst.conf);
+    inst.conf.allow_hosts = (struct conf_list){hosts, 1};
+    inst.conf.fetch_attempts = 1;
+    inst.conf.free_bytes_min = 0;
+    snprintf(path, sizeof path, "%s/spool", fix_dir);
+    assert_int_equal(mkdir(path, 0750), 0);
+    led = fix_open(LEDGER_WRITE);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct verify_counts counts;
+    char store[128];
+    int problems = 0;
+    (void)state;
+    snprintf(store, sizeof store, "%s/store", fix_dir);
+    OK(ledger_verify(led, store, true, problem, &problems, &counts, &fix_err));
+    assert_int_equal(problems, 0);
+    assert_int_equal(files_in("store/tmp"), 0);
+    ledger_close(&led);
+    server_stop(&server);
+    clock_set(-1);
+    fix_drop();
+    return 0;
+}
+
+static struct source add_source(const char *id, const char *level)
+{
+    char json[512];
+    snprintf(json, sizeof json,
+             "{\"id\":\"%s\",\"title\":\"Title of %s\",\"url\":\"http://127.0.0.1:%d/%s\","
+             "\"sensitivity\":\"%s\",\"collection\":\"tests\",\"media_type\":\"application/json\"}",
+             id, id, server.port, id, level);
+    struct source s = fix_source(led, json);
+    OK(ledger_begin(led, &fix_err));
+    OK(project_source(led, &inst, &s, 1000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    return s;
+}
+
+/* The upstream answers with these bytes from now on. */
+static void serve(const char *id, const char *body)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/%s", id);
+    pthread_mutex_lock(&server.lock);
+    for (size_t i = 0; i < server.n_routes; i++)
+        if (strcmp(server.routes[i].path, path) == 0)
+            server.routes[i].uses = 0;
+    pthread_mutex_unlock(&server.lock);
+    server_route(&server, path, KEEP,
+                 "HTTP/1.1 200 OK\r\nETag: \"%zu\"\r\nContent-Length: %zu\r\n\r\n%s", strlen(body),
+                 strlen(body), body);
+}
+
+static void spool(const char *name_of, const char *body)
+{
+    struct sha256 sha;
+    char hex[SHA256_HEX], path[256];
+    digest_sha256(name_of, strlen(name_of), &sha);
+    sha256_hex(&sha, hex);
+    snprintf(path, sizeof path, "%s/spool/%s", fix_dir, hex);
+    unit_write(path, body);
+}
+
+/* A detector saw these bytes. */
+static const char *found(const struct source *s, const char *body)
+{
+    static struct check_result r;
+    r = fix_result(s, OUTCOME_changed, 0);
+    digest_sha256(body, strlen(body), &r.sha);
+    r.state.seen_sha = r.sha;
+    OK(check_commit(led, &r, 1, 2000, &fix_err));
+    return r.event_id;
+}
+
+static struct work_counts drain(void)
+{
+    struct worker *w = NULL;
+    struct work_counts n = {0};
+    OK(worker_new(led, &inst, &w, &fix_err));
+    OK(work_drain(w, &n, &fix_err));
+    worker_free(&w);
+    return n;
+}
+
+static struct head head_of(const struct source *s)
+{
+    struct head h;
+    OK(head_get(led, &fix_arena, s->no, &h, &fix_err));
+    return h;
+}
+
+static void assert_head(const struct source *s, int64_t version, const char *body)
+{
+    struct head h = head_of(s);
+    struct sha256 sha;
+    digest_sha256(body, strlen(body), &sha);
+    assert_int_equal(h.version, version);
+    assert_true(sha256_eq(&h.sha, &sha));
+}
+
+static struct change change_of(const char *event)
+{
+    struct change c;
+    OK(change_get(led, &fix_arena, event, &c, &fix_err));
+    return c;
+}
+
+static enum rc count_change(void *ctx, const struct public_change *c, struct err *err)
+{
+    (void)c, (void)err;
+    ++*(int *)ctx;
+    return RC_OK;
+}
+
+static int feed_length(void)
+{
+    struct ledger *r = fix_open(LEDGER_READ);
+    const struct public_change_query q = {.limit = 1000};
+    int64_t pending;
+    int n = 0;
+    OK(public_changes(r, &q, count_change, &n, &pending, &fix_err));
+    ledger_close(&r);
+    return n;
+}
+
+/* ---- one worker ------------------------------------------------------------------------------ */
+
+static void new_source_is_fetched_and_promoted(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", BODY_A);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+    struct change c = change_of(event);
+    assert_string_equal(c.status, "finalized");
+    assert_string_equal(c.change_type, "new");
+    assert_true(c.entry.n && c.delta.n && c.item.n && c.prov.n && c.qa.n);
+    assert_int_equal(c.public_seq, 1);
+    struct check_state st;
+    OK(check_state_get(led, s.no, &st, &fix_err));
+    assert_string_equal(st.etag, "\"15\""); /* validators of the bytes that were promoted */
+}
+
+static void spool_saves_the_download(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    spool(BODY_A, BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+    assert_int_equal(server_count(&server, &server.requests), 0);
+    assert_int_equal(files_in("spool"), 0);
+}
+
+/* I2: a spool file is never trusted. */
+static void spool_that_lies_is_not_used(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    spool(BODY_A, "{\"version\":\"X\"}");
+    serve("one", BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+}
+
+/* What the upstream has now counts, not what the detector saw. */
+static void fetched_bytes_count(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", BODY_B);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_B);
+}
+
+static void duplicate_is_a_noop(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    int requests = server_count(&server, &server.requests);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().noop, 1);
+    assert_string_equal(change_of(event).reason, "SAME_AS_HEAD");
+    assert_true(change_of(event).prov.n > 0); /* evidence */
+    assert_int_equal(server_count(&server, &server.requests), requests);
+    assert_head(&s, 1, BODY_A);
+    assert_int_equal(feed_length(), 1);
+}
+
+/* I10 */
+static void there_and_back_are_three_changes(void **state)
+{
+    struct source s = add_source("one", "public");
+    const char *const bodies[] = {BODY_A, BODY_B, BODY_A};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        serve("one", bodies[i]);
+        const char *event = found(&s, bodies[i]);
+        assert_int_equal(drain().done, 1);
+        assert_head(&s, i + 1, bodies[i]);
+        assert_int_equal(change_of(event).version, i + 1);
+        assert_string_equal(change_of(event).change_type, i ? "modified" : "new");
+    }
+    assert_int_equal(feed_length(), 3);
+}
+
+/* The same when the handler was away meanwhile. */
+static void three_changes_also_when_late(void **state)
+{
+    struct source s = add_source("one", "public");
+    const char *const bodies[] = {BODY_A, BODY_B, BODY_A};
+    (void)state;
+    spool(BODY_A, BODY_A);
+    spool(BODY_B, BODY_B);
+    serve("one", BODY_A);
+    for (int i = 0; i < 3; i++)
+        found(&s, bodies[i]);
+    assert_int_equal(drain().done, 3);
+    assert_head(&s, 3, BODY_A);
+    assert_int_equal(feed_length(), 3);
+}
+
+static void late_duplicate_is_a_noop(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    serve("one", BODY_B);
+    found(&s, BODY_B);
+    assert_int_equal(drain().done, 1);
+    const char *event = found(&s, BODY_A); /* somebody says A again, but the upstream has B */
+    assert_int_equal(drain().noop, 1);
+    assert_string_equal(change_of(event).reason, "SAME_BYTES");
+    assert_head(&s, 2, BODY_B);
+    assert_int_equal(feed_length(), 2);
+}
+
+static void wrong_shape_fails_with_evidence(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", "<!doctype html><title>Not found</title>");
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().failed, 1);
+    struct change c = change_of(event);
+    assert_string_equal(c.status, "rolled_back");
+    assert_string_equal(c.reason, "WRONG_SHAPE");
+    assert_true(c.prov.n > 0 && c.qa.n > 0 && c.item.n == 0);
+    assert_int_equal(head_of(&s).version, 0);
+    assert_int_equal(feed_length(), 0);
+}
+
+static void transient_failure_is_tried_again_then_dead(void **state)
+{
+    struct source s = add_source("one", "public");
+    int64_t next, now = 10 * HOUR_MS;
+    (void)state;
+    inst.conf.max_attempts = 3;
+    clock_set(now);
+    server_route(&server, "/one", KEEP,
+                 "HTTP/1.1 503 Busy\r\nRetry-After: 7200\r\nContent-Length: 4\r\n\r\nbusy");
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().retry, 1);
+    OK(inbox_next_at(led, &next, &fix_err));
+    assert_int_equal(next, now + 2 * HOUR_MS); /* as asked for */
+    assert_int_equal(drain().retry, 0);
+    clock_set(now += 2 * HOUR_MS);
+    assert_int_equal(drain().retry, 1);
+    clock_set(now += 2 * HOUR_MS);
+    assert_int_equal(drain().dead, 1);
+    assert_string_equal(change_of(event).reason, "UNAVAILABLE");
+    assert_int_equal(head_of(&s).version, 0);
+}
+
+static void backoff_grows_to_an_hour(void **state)
+{
+    (void)state;
+    for (int64_t attempts = 1; attempts < 40; attempts++) {
+        int64_t cap = attempts > 12 ? HOUR_MS : 1000LL << (attempts - 1);
+        int64_t most = 0;
+        cap = cap < HOUR_MS ? cap : HOUR_MS;
+        for (int i = 0; i < 200; i++) {
+            int64_t wait = job_backoff(attempts, -1);
+            assert_true(wait >= 0 && wait <= cap);
+            most = wait > most ? wait : most;
+        }
+        assert_true(most > cap / 2); /* full jitter */
+    }
+    assert_int_equal(job_backoff(1, 5000), 5000);
+    assert_int_equal(job_backoff(1, 9 * DAY_MS), DAY_MS);
+}
+
+/* ---- holds ----------------------------------------------------------------------------------- */
+
+static void held_then_approved(void **state)
+{
+    struct source s = add_source("kept", "restricted");
+    (void)state;
+    serve("kept", BODY_A);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().held, 1);
+    assert_int_equal(head_of(&s).version, 0);
+    assert_int_equal(feed_length(), 0);
+    assert_int_equal(drain().held, 0); /* waits for a person, not for a worker */
+    int requests = server_count(&server, &server.requests);
+    serve("kept", BODY_B); /* what was looked at is promoted, not what came later */
+    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    assert_int_equal(drain().done, 1);
+    assert_int_equal(server_count(&server, &server.requests), requests);
+    assert_head(&s, 1, BODY_A);
+    struct ledger *r = fix_open(LEDGER_READ);
+    struct public_change c;
+    OK(public_change_get(r, &fix_arena, str_of(event), &c, &fix_err));
+    assert_null(strstr(c.doc.p, "127.0.0.1"));
+    assert_null(strstr(c.doc.p, "sha256"));
+    assert_non_null(strstr(c.doc.p, "Title of kept"));
+    ledger_close(&r);
+}
+
+static void held_then_rejected(void **state)
+{
+    struct source s = add_source("kept", "restricted");
+    (void)state;
+    serve("kept", BODY_A);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().held, 1);
+    OK(inbox_decide(led, event, false, "R. Viewer", "not ours to show", 3000, &fix_err));
+    struct work_counts n = drain();
+    assert_int_equal(n.done + n.noop + n.failed + n.held, 0);
+    assert_string_equal(change_of(event).reason, "REJECTED");
+    assert_int_equal(head_of(&s).version, 0);
+}
+
+/* A rule may ask for a person too; the bytes wait in the restricted tier. */
+static void rule_holds_a_public_source(void **state)
+{
+    static const char ragged[] =
+        "{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\","
+        "\"geometry\":{\"type\":\"Point\",\"coordinates\":[500,1]}}]}";
+    struct source s = add_source("odd", "public");
+    (void)state;
+    serve("odd", ragged);
+    const char *event = found(&s, ragged);
+    assert_int_equal(drain().held, 1);
+    assert_string_equal(change_of(event).reason, "CRS_MISSING_OR_INVALID");
+    assert_int_equal(files_in("store/public"), 0);
+    OK(inbox_decide(led, event, true, "R. Viewer", "projected on purpose", 3000, &fix_err));
+    assert_int_equal(drain().done, 1);
+    assert_non_null(strstr(change_of(event).entry.p, "\"status\":\"approved\""));
+}
+
+static void sovereign_leaves_no_public_trace(void **state)
+{
+    struct source s = add_source("secret-canary", "sovereign");
+    struct public_doc doc;
+    struct public_fresh fresh;
+    struct public_meta before, after;
+    struct ledger *r = fix_open(LEDGER_READ);
+    (void)state;
+    OK(public_meta_get(r, &fix_arena, &before, &fix_err));
+    serve("secret-canary", BODY_A);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().held, 1);
+    OK(inbox_decide(led, event, true, "Steward", "yes", 3000, &fix_err));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+    assert_rc(public_source_get(r, &fix_arena, STR("secret-canary"), &doc, &fix_err), RC_NOT_FOUND);
+    assert_rc(public_fresh_get(r, &fix_arena, STR("secret-canary"), &fresh, &fix_err),
+              RC_NOT_FOUND);
+    OK(public_meta_get(r, &fix_arena, &after, &fix_err));
+    assert_int_equal(before.last_seq, after.last_seq);
+    assert_int_equal(feed_length(), 0);
+    assert_int_equal(files_in("store/public"), 0);
+    ledger_close(&r);
+}
+
+/* Raising the level takes back at once what was public. */
+static void raised_level_rewrites_public_rows(void **state)
+{
+    struct source s = add_source("one", "public");
+    struct public_change c;
+    (void)state;
+    serve("one", BODY_A);
+    const char *event = found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    struct ledger *r = fix_open(LEDGER_READ);
+    const enum level levels[] = {LEVEL_GENERALIZED, LEVEL_RESTRICTED, LEVEL_PUBLIC,
+                                 LEVEL_SOVEREIGN};
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        struct err none;
+        struct public_doc doc;
+        s.level = levels[i];
+        OK(ledger_begin(led, &fix_err));
+        OK(project_all_of_source(led, &inst, &s, 5000, &fix_err));
+        OK(ledger_commit(led, &fix_err));
+        enum rc rc = public_change_get(r, &fix_arena, str_of(event), &c, &none);
+        assert_rc(rc, levels[i] == LEVEL_SOVEREIGN ? RC_NOT_FOUND : RC_OK);
+        if (rc == RC_OK) {
+            assert_int_equal(c.seq, 1);
+            assert_int_equal(strstr(c.doc.p, "127.0.0.1:") != NULL, levels[i] == LEVEL_PUBLIC);
+        }
+        rc = public_delta_get(r, &fix_arena, str_of(change_of(event).delta_id), &doc, &none);
+        assert_rc(rc, levels[i] <= LEVEL_GENERALIZED ? RC_OK : RC_NOT_FOUND);
+    }
+    ledger_close(&r);
+    s.level = LEVEL_PUBLIC; /* as the stored declaration says, for verify */
+    OK(ledger_begin(led, &fix_err));
+    OK(project_all_of_source(led, &inst, &s, 5000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+}
+
+/* ---- several workers ------------------------------------------------------------------------- */
+
+/* A child with a ledger of its own; its exit status is what fn returns. It starts when the parent
+ * closes the gate's writing end, so that several start together. */
+static pid_t child(const int gate[2], int (*fn)(void))
+{
+    char byte;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid != 0)
+        return pid;
+    close(gate[1]);
+    while (read(gate[0], &byte, 1) > 0)
+        continue;
+    led = NULL;
+    if (ledger_open(fix_dir, LEDGER_WRITE, digest_sha256, &led, &fix_err) != RC_OK)
+        _exit(99);
+    int status = fn();
+    ledger_close(&led);
+    _exit(status);
+}
+
+static int status_of(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* How many effects this worker had; 100 on an error. */
+static int drain_in_child(void)
+{
+    struct worker *w = NULL;
+    struct work_counts n = {0};
+    if (worker_new(led, &inst, &w, &fix_err) != RC_OK || work_drain(w, &n, &fix_err) != RC_OK)
+        return 100;
+    worker_free(&w);
+    return (int)n.done;
+}
+
+static int race(int workers)
+{
+    int gate[2], done = 0;
+    pid_t pids[16];
+    ledger_close(&led);
+    assert_int_equal(pipe(gate), 0);
+    for (int i = 0; i < workers; i++)
+        pids[i] = child(gate, drain_in_child);
+    close(gate[0]);
+    close(gate[1]);
+    for (int i = 0; i < workers; i++)
+        done += status_of(pids[i]);
+    led = fix_open(LEDGER_WRITE);
+    return done;
+}
+
+static void workers_race_on_one_candidate(void **state)
+{
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve("one", BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(race(4), 1);
+    assert_head(&s, 1, BODY_A);
+    assert_int_equal(feed_length(), 1);
+}
+
+static void workers_race_on_many_candidates(void **state)
+{
+    enum { N = 24 };
+    struct source s[N];
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "many-%d", i);
+        s[i] = add_source(id, "public");
+        serve(id, BODY_A);
+        found(&s[i], BODY_A);
+    }
+    assert_int_equal(race(4), N);
+    for (int i = 0; i < N; i++)
+        assert_head(&s[i], 1, BODY_A);
+    assert_int_equal(feed_length(), N);
+}
+
+static int until_requested(int n)
+{
+    for (int i = 0; i < 5000 && server_count(&server, &server.requests) < n; i++)
+        poll(NULL, 0, 2);
+    return server_count(&server, &server.requests);
+}
+
+/* The first answer comes after a while, later ones at once. */
+static void serve_slowly_once(const char *id, const char *body)
+{
+    struct route r = {.manner = KEEP, .uses = 1, .delay_ms = 700};
+    snprintf(r.path, sizeof r.path, "/%s", id);
+    snprintf(r.reply, sizeof r.reply, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    server_add(&server, r);
+    server_route(&server, r.path, KEEP, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+                 strlen(body), body);
+}
+
+/* 10 when the lease was found lost, 20 when it had an effect. */
+static int one_in_child(void)
+{
+    struct worker *w = NULL;
+    enum work_result r;
+    if (worker_new(led, &inst, &w, &fix_err) != RC_OK || work_one(w, &r, &fix_err) != RC_OK)
+        return 100;
+    bool lost = r == WORK_RETRY && strcmp(work_last(w)->reason, "LEASE_LOST") == 0;
+    worker_free(&w);
+    return lost ? 10 : r == WORK_PROMOTED ? 20 : 30;
+}
+
+/* A worker that is stopped past its lease comes back and finds itself fenced off. */
+static void stopped_worker_is_fenced(void **state)
+{
+    int gate[2];
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve_slowly_once("one", BODY_A);
+    const char *event = found(&s, BODY_A);
+    ledger_close(&led);
+    assert_int_equal(pipe(gate), 0);
+    pid_t pid = child(gate, one_in_child);
+    close(gate[0]);
+    close(gate[1]);
+    assert_int_equal(until_requested(1), 1);
+    kill(pid, SIGSTOP);
+    led = fix_open(LEDGER_WRITE);
+    assert_int_equal(drain().done, 0); /* its lock is held, its lease in force */
+    clock_set(clock_now() + inst.conf.lease_s * 1000 + 1);
+    assert_int_equal(drain().done, 1);
+    kill(pid, SIGCONT);
+    assert_int_equal(status_of(pid), 10);
+    assert_head(&s, 1, BODY_A);
+    assert_int_equal(change_of(event).version, 1);
+    assert_int_equal(feed_length(), 1);
+}
+
+/* A killed worker's lock is free: its work goes on at once, without waiting for the lease. */
+static void killed_worker_is_succeeded_at_once(void **state)
+{
+    int gate[2];
+    struct source s = add_source("one", "public");
+    (void)state;
+    serve_slowly_once("one", BODY_A);
+    found(&s, BODY_A);
+    ledger_close(&led);
+    assert_int_equal(pipe(gate), 0);
+    pid_t pid = child(gate, one_in_child);
+    close(gate[0]);
+    close(gate[1]);
+    assert_int_equal(until_requested(1), 1);
+    kill(pid, SIGKILL);
+    assert_int_equal(status_of(pid), -SIGKILL);
+    assert_int_equal(files_in("store/tmp"), 1);
+    led = fix_open(LEDGER_WRITE);
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+}
+
+/* A transfer longer than the lease keeps it by signs of life. */
+static void long_transfer_keeps_its_lease(void **state)
+{
+    int gate[2];
+    struct source s = add_source("one", "public");
+    (void)state;
+    inst.conf.lease_s = 1;
+    struct route r = {.path = "/one", .manner = KEEP, .uses = -1, .delay_ms = 2500};
+    snprintf(r.reply, sizeof r.reply, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n%s", BODY_A);
+    server_add(&server, r);
+    found(&s, BODY_A);
+    ledger_close(&led);
+    assert_int_equal(pipe(gate), 0);
+    pid_t pid = child(gate, one_in_child);
+    close(gate[0]);
+    close(gate[1]);
+    assert_int_equal(until_requested(1), 1);
+    led = fix_open(LEDGER_WRITE);
+    int64_t until = clock_mono() + 2000;
+    while (clock_mono() < until)
+        assert_int_equal(drain().done, 0);
+    assert_int_equal(status_of(pid), 20);
+    assert_int_equal(server_count(&server, &server.requests), 1);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {T(new_source_is_fetched_and_promoted),
+                                       T(spool_saves_the_download),
+                                       T(spool_that_lies_is_not_used),
+                                       T(fetched_bytes_count),
+                                       T(duplicate_is_a_noop),
+                                       T(there_and_back_are_three_changes),
+                                       T(three_changes_also_when_late),
+                                       T(late_duplicate_is_a_noop),
+                                       T(wrong_shape_fails_with_evidence),
+                                       T(transient_failure_is_tried_again_then_dead),
+                                       cmocka_unit_test(backoff_grows_to_an_hour),
+                                       T(held_then_approved),
+                                       T(held_then_rejected),
+                                       T(rule_holds_a_public_source),
+                                       T(sovereign_leaves_no_public_trace),
+                                       T(raised_level_rewrites_public_rows),
+                                       T(workers_race_on_one_candidate),
+                                       T(workers_race_on_many_candidates),
+                                       T(stopped_worker_is_fenced),
+                                       T(killed_worker_is_succeeded_at_once),
+                                       T(long_transfer_keeps_its_lease)};
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
