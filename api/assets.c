@@ -34,10 +34,9 @@ enum rc asset_one(struct req *r, struct resp *w, struct err *err)
     TRY(route_lookup(public_asset_get(r->ledger, r->arena, &sha, &asset, err), err));
     w->content_type = safe_type(asset.media_type);
     w->last_modified = asset.at;
-    w->handed_over = true;
     snprintf(w->etag, sizeof w->etag, "\"%.*s\"", STR_FMT(hex));
-    resp_header(w, "X-Accel-Redirect", "/_store/sha256/%.2s/%.2s/%.*s", hex.p, hex.p + 2,
-                STR_FMT(hex));
+    snprintf(w->hand_over, sizeof w->hand_over, "/_store/sha256/%.2s/%.2s/%.*s", hex.p, hex.p + 2,
+             STR_FMT(hex));
     resp_header(w, "Link", "<%.*s/prov/%s>; rel=\"http://www.w3.org/ns/prov#has_provenance\"",
                 STR_FMT(r->base), asset.run_id);
     return RC_OK;

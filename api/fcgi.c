@@ -12,11 +12,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fastcgi.h>
 #include <fcgiapp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "core/clock.h"
 
@@ -25,6 +27,8 @@
 #define GRACE_MS 100      /* at the end: time for what is on its way to arrive */
 #define PEER_TIMEOUT_S 30 /* a web server that stops in mid-sentence */
 #define CHUNK 16384
+#define RECORD_MAX 65528 /* the most that a record holds, in multiples of 8 */
+#define IOV_BATCH 64     /* pieces of one writev: two megabytes */
 
 /* ---- from parameters to struct req ------------------------------------------------------------ */
 
@@ -172,7 +176,7 @@ static void answer(const struct fcgi *f, struct intake *in, struct resp *w, stru
 
 static bool sends_body(const struct req *r, const struct resp *w)
 {
-    return !str_is(r->method, "HEAD") && w->status != 304 && w->status != 204 && !w->handed_over;
+    return !str_is(r->method, "HEAD") && w->status != 304 && w->status != 204 && !w->hand_over[0];
 }
 
 struct server {
@@ -185,7 +189,77 @@ struct server {
     struct buf head;
 };
 
-static void serve_request(struct server *s, FCGX_Request *q)
+/* ---- sending ---------------------------------------------------------------------------------- */
+
+/* libfcgi's own stream copies everything through 8 KiB and makes a system call of each piece. An
+ * answer is whole when we send it, so its records go out as they lie in memory. */
+
+struct sending {
+    struct iovec iov[IOV_BATCH];
+    FCGI_Header heads[IOV_BATCH];
+    int n, fd, id;
+    bool broken; /* the web server went away */
+};
+
+static void flush_records(struct sending *o)
+{
+    for (int i = 0; i < o->n && !o->broken;) {
+        ssize_t done = writev(o->fd, o->iov + i, o->n - i);
+        o->broken = done < 0 && errno != EINTR;
+        for (; i < o->n && done >= (ssize_t)o->iov[i].iov_len; i++)
+            done -= (ssize_t)o->iov[i].iov_len;
+        if (i < o->n && done > 0) {
+            o->iov[i].iov_base = (char *)o->iov[i].iov_base + done;
+            o->iov[i].iov_len -= (size_t)done;
+        }
+    }
+    o->n = 0;
+}
+
+static void add_record(struct sending *o, unsigned char type, const void *p, size_t n)
+{
+    if (o->n + 2 > IOV_BATCH)
+        flush_records(o);
+    FCGI_Header *h = &o->heads[o->n];
+    *h = (FCGI_Header){.version = FCGI_VERSION_1,
+                       .type = type,
+                       .requestIdB1 = (unsigned char)(o->id >> 8),
+                       .requestIdB0 = (unsigned char)o->id,
+                       .contentLengthB1 = (unsigned char)(n >> 8),
+                       .contentLengthB0 = (unsigned char)n};
+    o->iov[o->n++] = (struct iovec){h, sizeof *h};
+    if (n > 0)
+        o->iov[o->n++] = (struct iovec){(void *)(uintptr_t)p, n};
+}
+
+static void add_output(struct sending *o, struct str s)
+{
+    while (s.n > 0) {
+        size_t n = s.n < RECORD_MAX ? s.n : RECORD_MAX;
+        add_record(o, FCGI_STDOUT, s.p, n);
+        s = (struct str){s.p + n, s.n - n};
+    }
+}
+
+/* Headers, body, end of output, end of request. False when the connection is over. */
+static bool send_answer(const struct server *s, const FCGX_Request *q, bool with_body)
+{
+    static const FCGI_EndRequestBody end = {.protocolStatus = FCGI_REQUEST_COMPLETE};
+    struct sending o;
+    o.n = 0;
+    o.fd = q->ipcFd;
+    o.id = q->requestId;
+    o.broken = false;
+    add_output(&o, buf_view(&s->head));
+    if (with_body)
+        add_output(&o, buf_view(&s->w.body));
+    add_record(&o, FCGI_STDOUT, NULL, 0);
+    add_record(&o, FCGI_END_REQUEST, &end, sizeof end);
+    flush_records(&o);
+    return !o.broken;
+}
+
+static bool serve_request(struct server *s, FCGX_Request *q)
 {
     struct req r = {.arena = s->f->arena};
     struct intake in = {.r = &r};
@@ -193,9 +267,7 @@ static void serve_request(struct server *s, FCGX_Request *q)
     take_env(&in, q->envp);
     take_body(s->f, &in, read_fcgx, q->in);
     answer(s->f, &in, &s->w, &s->head);
-    FCGX_PutStr(s->head.data, (int)s->head.len, q->out);
-    if (sends_body(&r, &s->w))
-        FCGX_PutStr(s->w.body.data, (int)s->w.body.len, q->out);
+    return send_answer(s, q, sends_body(&r, &s->w)) && FCGX_GetError(q->in) == 0;
 }
 
 /* Serves the request that waits on fd. False when the connection is over. */
@@ -210,9 +282,9 @@ static bool serve_connection(struct server *s, int fd)
     q.keepConnection = 1; /* else libfcgi would close what it was just lent */
     if (FCGX_Accept_r(&q) != 0)
         return false; /* it has closed fd */
-    serve_request(s, &q);
-    FCGX_Finish_r(&q);
-    return q.ipcFd >= 0;
+    bool kept = serve_request(s, &q) && q.keepConnection;
+    FCGX_Free(&q, !kept); /* the end of the request is sent already */
+    return kept;
 }
 
 /* ---- connections ------------------------------------------------------------------------------ */

@@ -98,7 +98,9 @@ struct render {
 
 void feed_put_entry(struct buf *out, int64_t seq, struct str doc, struct str base)
 {
-    buf_printf(out, "{\"seq\":\"%lld\",", (long long)seq);
+    buf_str(out, STR("{\"seq\":\""));
+    put_digits(out, seq);
+    buf_str(out, STR("\","));
     json_put_based(out, (struct str){doc.p + 1, doc.n - 1}, base);
 }
 

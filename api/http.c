@@ -175,7 +175,8 @@ static void resp_reset(struct resp *w)
     w->content_type = "application/json";
     w->etag[0] = 0;
     w->last_modified = -1;
-    w->etag_only = w->handed_over = w->cors = false;
+    w->hand_over[0] = 0;
+    w->etag_only = w->cors = false;
     w->cache_control = NULL;
     w->route = "";
 }
@@ -246,7 +247,7 @@ void resp_problem(struct resp *w, const struct req *r, const struct err *err)
     w->content_type = "application/problem+json";
     w->etag[0] = 0;
     w->last_modified = -1;
-    w->handed_over = false;
+    w->hand_over[0] = 0;
     w->cache_control = "no-store";
     buf_clear(b);
     buf_puts(b, "{\"type\":\"");
@@ -344,38 +345,61 @@ static const char *reason(int status)
     return "Unknown";
 }
 
+static void put_line(struct buf *out, const char *name, const char *value)
+{
+    buf_puts(out, name);
+    buf_str(out, STR(": "));
+    buf_puts(out, value);
+    buf_str(out, STR("\r\n"));
+}
+
+static void head_content(const struct resp *w, struct buf *out)
+{
+    bool bodyless = w->status == 304 || w->status == 204;
+    if (!bodyless)
+        put_line(out, "Content-Type", w->content_type);
+    if (w->hand_over[0]) {
+        put_line(out, "X-Accel-Redirect", w->hand_over);
+    } else if (!bodyless) {
+        buf_str(out, STR("Content-Length: "));
+        put_digits(out, (int64_t)w->body.len);
+        buf_str(out, STR("\r\n"));
+    }
+}
+
 static void head_validators(const struct resp *w, struct buf *out)
 {
     char date[TIME_MAX];
     if (w->etag[0])
-        buf_printf(out, "ETag: %s\r\n", w->etag);
+        put_line(out, "ETag", w->etag);
     if (w->last_modified >= 0) {
         time_http(w->last_modified, date);
-        buf_printf(out, "Last-Modified: %s\r\n", date);
+        put_line(out, "Last-Modified", date);
     }
+    if (w->cache_control)
+        put_line(out, "Cache-Control", w->cache_control);
 }
 
 void resp_head(const struct resp *w, const struct req *r, struct buf *out)
 {
-    bool bodyless = w->status == 304 || w->status == 204;
     bool reads = str_is(r->method, "GET") || str_is(r->method, "HEAD");
-    buf_printf(out, "Status: %d %s\r\n", w->status, reason(w->status));
-    if (!bodyless)
-        buf_printf(out, "Content-Type: %s\r\n", w->content_type);
-    if (!bodyless && !w->handed_over)
-        buf_printf(out, "Content-Length: %zu\r\n", w->body.len);
+    buf_str(out, STR("Status: "));
+    put_digits(out, w->status);
+    buf_byte(out, ' ');
+    buf_puts(out, reason(w->status));
+    buf_str(out, STR("\r\n"));
+    head_content(w, out);
     head_validators(w, out);
-    if (w->cache_control)
-        buf_printf(out, "Cache-Control: %s\r\n", w->cache_control);
     if (reads)
-        buf_puts(out, "Vary: Accept\r\n");
-    if (w->cors)
-        buf_puts(out,
-                 "Access-Control-Allow-Origin: *\r\n"
-                 "Access-Control-Expose-Headers: ETag, Last-Modified, Link, X-Poll-Interval\r\n");
-    buf_printf(out, "X-Freshet-Route: %s\r\n", w->route[0] ? w->route : "-");
+        put_line(out, "Vary", "Accept");
+    if (w->cors) {
+        put_line(out, "Access-Control-Allow-Origin", "*");
+        put_line(out, "Access-Control-Expose-Headers",
+                 "ETag, Last-Modified, Link, X-Poll-Interval");
+    }
+    put_line(out, "X-Freshet-Route", w->route[0] ? w->route : "-");
     buf_str(out, buf_view(&w->headers));
-    buf_puts(out, "\r\n");
+    buf_str(out, STR("\r\n"));
 }
 
 /* ---- ETags ------------------------------------------------------------------------------------ */
@@ -451,7 +475,20 @@ void put_time(struct buf *b, const char *key, int64_t at)
 void put_number(struct buf *b, const char *key, int64_t v)
 {
     put_key(b, key);
-    buf_printf(b, "%lld", (long long)v);
+    put_digits(b, v);
+}
+
+void put_digits(struct buf *b, int64_t v)
+{
+    char text[24];
+    size_t at = sizeof text;
+    uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        text[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (v < 0)
+        text[--at] = '-';
+    buf_add(b, text + at, sizeof text - at);
 }
 
 void put_link(struct buf *b, const char *rel, struct str base, const char *path)

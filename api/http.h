@@ -62,7 +62,7 @@ struct resp {
     char etag[80];             /* with quotes; "" for none */
     int64_t last_modified;     /* -1: unknown */
     bool etag_only;            /* the date is too coarse to answer If-Modified-Since by it */
-    bool handed_over;          /* nginx sends the bytes (X-Accel-Redirect): no length, no body */
+    char hand_over[96];        /* nginx sends the bytes that lie here (X-Accel-Redirect): no body */
     bool cors;                 /* any origin may read it */
     const char *cache_control; /* NULL: the default of the route table */
     const char *route;         /* pattern that matched, for logs; "" when none */
@@ -121,6 +121,8 @@ void put_key(struct buf *b, const char *key);
 void put_text(struct buf *b, const char *key, const char *value); /* NULL or "": null */
 void put_time(struct buf *b, const char *key, int64_t at);        /* -1: null */
 void put_number(struct buf *b, const char *key, int64_t v);
+/* Digits alone; for what is written a hundred times per answer, printf is too slow. */
+void put_digits(struct buf *b, int64_t v);
 /* A link object {"rel":...,"href":base path,"type":"application/json"} with a comma where due. */
 void put_link(struct buf *b, const char *rel, struct str base, const char *path);
 

@@ -191,7 +191,7 @@ static void finish(const struct req *r, const struct route *route, struct resp *
     if (!resp_not_modified(w, r))
         return;
     w->status = 304;
-    w->handed_over = false;
+    w->hand_over[0] = 0; /* else nginx would send the bytes all the same */
     buf_clear(&w->body);
 }
 

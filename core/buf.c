@@ -81,18 +81,25 @@ void buf_byte(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+/* Formats into the room there is; only what does not fit is formatted again. */
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
     va_list ap, again;
+    size_t room = b->data && b->rc == RC_OK ? b->room - b->len : 0;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    if (n > 0 && grow(b, (size_t)n)) {
-        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
-        b->len += (size_t)n;
-    } else if (n < 0 && b->rc == RC_OK) {
+    int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
+    if (n < 0 && b->rc == RC_OK)
         b->rc = RC_NOMEM; /* the C library could not format it: only for want of memory */
+    bool fits = n >= 0 && (size_t)n < room && (size_t)n <= b->max - b->len;
+    if (!fits && room)
+        b->data[b->len] = 0;
+    if (!fits && n > 0 && grow(b, (size_t)n)) {
+        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+        fits = true;
     }
+    if (fits)
+        b->len += (size_t)n;
     va_end(again);
     va_end(ap);
 }

@@ -34,7 +34,11 @@ static void put_escaped(struct buf *out, struct str s)
 {
     size_t from = 0, i = 0;
     while (i < s.n) {
-        char room[8];
+        char room[8], c = s.p[i];
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') { /* almost every byte there is */
+            i++;
+            continue;
+        }
         size_t len = str_utf8_len((struct str){s.p + i, s.n - i});
         const char *instead = len == 0 ? "\xef\xbf\xbd" : escape_of((unsigned char)s.p[i], room);
         if (instead) {
