@@ -61,8 +61,10 @@ static void print_options(const struct command *cmd)
 
 static void print_command(const struct command *cmd)
 {
-    printf("\n### freshet %s\n\n`freshet %s%s%s`\n\n%s.\n", cmd->name, cmd->name,
-           *cmd->usage ? " " : "", cmd->usage, cmd->help);
+    printf("\n### freshet %s\n\n`freshet %s%s%s`\n\n", cmd->name, cmd->name, *cmd->usage ? " " : "",
+           cmd->usage);
+    bool lower = cmd->help[0] >= 'a' && cmd->help[0] <= 'z';
+    printf("%c%s.\n", lower ? cmd->help[0] - 'a' + 'A' : cmd->help[0], cmd->help + 1);
     if (*cmd->more)
         printf("%s\n", cmd->more);
     print_options(cmd);

@@ -1,0 +1,101 @@
+#!/bin/sh
+# The tables (.def) feed parser, help and reference pages; nothing of them may be missing or drift.
+# B is the build folder (default build). Rules are also broken on purpose, in a copy.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/00-arch/lib.sh
+B=${B:-build}
+freshet=$B/freshet
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# ---- what the tables say ------------------------------------------------------------------------
+commands() { sed -n 's/^COMMAND("\([^"]*\)".*/\1/p' cli/commands.def; }
+settings() { sed -n 's/^SETTING_[A-Z]*(\([a-z0-9_]*\),.*/\1/p' "${1:-core/settings.def}"; }
+# Options of one command, from the table and from the flags of `source add`.
+flags() { sed -n 's/^FLAG("\([^"]*\)".*/\1/p' cli/source_flags.def; }
+
+# ---- help -------------------------------------------------------------------------------------
+missing_in_help() { # missing_in_help FILE: commands that the text does not list
+    commands | while IFS= read -r name; do
+        grep -q -E "^  $name  " "$1" || echo "$name"
+    done
+}
+help_of_each() {
+    commands | while IFS= read -r name; do
+        # shellcheck disable=SC2086 # a command of two words
+        "$freshet" $name --help >"$work/one" 2>&1 || echo "$name --help: exit $?"
+        grep -q "^Usage: freshet \[-C DIR\] $name" "$work/one" || echo "$name --help names another command"
+        grep -q -- '--json' "$work/one" || echo "$name --help lacks --json"
+    done
+}
+missing_flags() {
+    "$freshet" source add --help >"$work/one"
+    flags | while IFS= read -r name; do
+        grep -q -E "^  --$name( |\$)" "$work/one" || echo "--$name"
+    done
+}
+
+# ---- settings ---------------------------------------------------------------------------------
+# Every setting is in the sample that init writes, and the sample parses.
+missing_in_sample() { # missing_in_sample FILE SETTINGS_DEF
+    settings "$2" | while IFS= read -r name; do
+        grep -q "\"$name\"" "$1" || echo "$name"
+    done
+}
+
+# ---- reference pages ----------------------------------------------------------------------------
+drift() { # drift PAGE FILE
+    "$freshet" docs "$1" | diff -u "$2" - | head -n 20
+}
+
+# ---- sources: every field of the declaration has a flag, or is told here why not -----------------
+fields_without_flag() {
+    sed -n -E 's/^(TEXT|NUMBER|OTHER)\(([a-z0-9_]+).*/\2/p' ledger/source_fields.def |
+        while IFS= read -r field; do
+            case $field in
+            limits) continue ;;                              # its members have flags
+            adapter_options | secrets | probe) continue ;;   # structured: --file and import
+            esac
+            grep -q "\"$field\"" cli/source_flags.def || echo "$field"
+        done
+}
+
+"$freshet" --help >"$work/help"
+finding "--help lists every command" "$(missing_in_help "$work/help")"
+finding "every command has its own --help" "$(help_of_each)"
+finding "source add --help lists every flag" "$(missing_flags)"
+finding "every field of a source has a flag" "$(fields_without_flag)"
+if "$freshet" init "$work/instance" >/dev/null 2>"$work/err"; then
+    pass "init makes an instance"
+else
+    fail "init makes an instance: $(cat "$work/err")"
+fi
+finding "the sample of the settings holds every row" "$(missing_in_sample "$work/instance/freshet.json" core/settings.def)"
+if "$freshet" -C "$work/instance" config list >"$work/list" 2>&1; then
+    pass "the sample parses"
+else
+    fail "the sample parses: $(cat "$work/list")"
+fi
+if [ "$(settings | wc -l)" -eq "$(wc -l <"$work/list")" ]; then
+    pass "config list has one row per setting"
+else
+    fail "config list has one row per setting"
+fi
+finding "docs/SETTINGS.md is what 'freshet docs settings' prints" "$(drift settings docs/SETTINGS.md)"
+finding "docs/CLI.md is what 'freshet docs cli' prints" "$(drift cli docs/CLI.md)"
+finding "docs/OUTCOMES.md is what 'freshet docs outcomes' prints" "$(drift outcomes docs/OUTCOMES.md)"
+
+# ---- would it be noticed? -----------------------------------------------------------------------
+noticed() { # noticed WHAT FINDINGS
+    if [ -n "$2" ]; then pass "noticed: $1"; else fail "not noticed: $1"; fi
+}
+grep -v '^  doctor ' "$work/help" >"$work/less"
+noticed "a command missing in --help" "$(missing_in_help "$work/less")"
+grep -v '"lease_s"' "$work/instance/freshet.json" >"$work/less"
+noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core/settings.def)"
+{ cat core/settings.def; echo 'SETTING_INT(invented, 1, 1, 1, "x")'; } >"$work/more.def"
+noticed "a new row that the sample lacks" "$(missing_in_sample "$work/instance/freshet.json" "$work/more.def")"
+sed 's/8080/8081/' docs/SETTINGS.md >"$work/old"
+noticed "a reference page that drifted" "$(drift settings "$work/old")"
+summary
