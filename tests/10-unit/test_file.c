@@ -2,11 +2,44 @@
 #include "tests/10-unit/unit.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "core/file.h"
 
 static char dir[64], path[96], other[96];
 static struct err err;
+
+/* Stand before those of the C library, and keep the order of the calls: F file synced, R renamed,
+ * D folder synced. */
+static char calls[16];
+static int fail_sync_of_file;
+
+static void note(char what)
+{
+    size_t n = strlen(calls);
+    if (n + 1 < sizeof calls)
+        calls[n] = what;
+}
+
+int fsync(int fd)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    note(S_ISDIR(st.st_mode) ? 'D' : 'F');
+    if (!S_ISDIR(st.st_mode) && fail_sync_of_file) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    note('R');
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static int setup(void **state)
 {
@@ -17,6 +50,8 @@ static int setup(void **state)
     snprintf(path, sizeof path, "%s/file", dir);
     snprintf(other, sizeof other, "%s/other", dir);
     err = (struct err){0};
+    memset(calls, 0, sizeof calls);
+    fail_sync_of_file = 0;
     return 0;
 }
 
@@ -88,6 +123,24 @@ static void a_failure_leaves_nothing_behind(void **state)
     assert_int_equal(entries, 3); /* ".", ".." and the folder */
 }
 
+/* Any other order loses the file in a power cut. */
+static void synced_renamed_and_the_folder_synced(void **state)
+{
+    (void)state;
+    assert_rc(file_replace(path, STR("new"), 0640, &err), RC_OK);
+    assert_string_equal(calls, "FRD");
+}
+
+static void without_a_sync_no_rename(void **state)
+{
+    (void)state;
+    unit_write(path, "old");
+    fail_sync_of_file = 1;
+    assert_rc(file_replace(path, STR("new"), 0640, &err), RC_IO);
+    assert_string_equal(calls, "F");
+    assert_holds(path, "old");
+}
+
 static void a_folder_that_is_not_there(void **state)
 {
     (void)state;
@@ -117,9 +170,14 @@ static void reading_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FILE_TEST(a_new_file_gets_the_mode),   FILE_TEST(an_old_file_keeps_its_mode),
-        FILE_TEST(a_link_stays_a_link),        FILE_TEST(a_failure_leaves_nothing_behind),
-        FILE_TEST(a_folder_that_is_not_there), FILE_TEST(reading_is_bounded),
+        FILE_TEST(a_new_file_gets_the_mode),
+        FILE_TEST(an_old_file_keeps_its_mode),
+        FILE_TEST(a_link_stays_a_link),
+        FILE_TEST(a_failure_leaves_nothing_behind),
+        FILE_TEST(synced_renamed_and_the_folder_synced),
+        FILE_TEST(without_a_sync_no_rename),
+        FILE_TEST(a_folder_that_is_not_there),
+        FILE_TEST(reading_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
