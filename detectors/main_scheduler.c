@@ -47,7 +47,7 @@ static const char usage[] =
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* Details may name hosts, so those of withheld sources stay in the ledger. */
+/* Details may name hosts and sizes tell of content: those of withheld sources stay in the ledger. */
 static void tell_check(const struct source *s, const struct check_result *r)
 {
     char name[SOURCE_LOG_NAME_MAX];
@@ -60,7 +60,7 @@ static void tell_check(const struct source *s, const struct check_result *r)
               LOG_S("source", source_log_name(s, name)), LOG_S("outcome", outcome_name(r->outcome)),
               LOG_S("detail", open ? r->detail : ""), LOG_S("event", open ? r->event_id : ""),
               LOG_S("because", r->due_because), LOG_I("attempts", r->attempts),
-              LOG_I("bytes", r->bytes_in));
+              LOG_I("bytes", open ? r->bytes_in : 0));
 }
 
 static void on_checked(void *ctx, const struct source *s, const struct check_result *r)

@@ -1,0 +1,296 @@
+/* freshet-scheduler as a process: it looks when something is due or asked for, there is one per
+ * instance, and it ends without losing what has ended. S1… are the invariants of main_scheduler.c.
+ * Waiting is always for a state of the ledger, with a limit, never for time to pass. */
+#include <libgen.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "tests/10-unit/tiny_server.h"
+#include "core/file.h"
+#include "core/instance.h"
+#include "ledger/check.h"
+#include "ledger/public.h"
+#include "ledger/request.h"
+
+#define LIMIT_MS 20000 /* for anything to happen, on a busy machine under a sanitizer */
+
+static struct server server;
+static struct {
+    char dir[64], program[4200];
+    struct ledger *ledger;
+    struct arena arena;
+    struct token token;
+    pid_t pid;
+} t;
+static struct err err;
+#define assert_ok(x)                                                                               \
+    do {                                                                                           \
+        if ((x) != RC_OK)                                                                          \
+            fail_msg("%s: %s", #x, err.msg);                                                       \
+    } while (0)
+/* Until x holds. */
+#define await(x)                                                                                   \
+    for (int64_t until_ = clock_mono() + LIMIT_MS; !(x);) {                                        \
+        if (clock_mono() > until_)                                                                 \
+            fail_msg("never came: %s", #x);                                                        \
+        usleep(3000);                                                                              \
+    }
+
+static void find_program(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    assert_true(n > 0);
+    exe[n] = '\0';
+    snprintf(t.program, sizeof t.program, "%s/freshet-scheduler", dirname(dirname(dirname(exe))));
+}
+
+static void make_instance(void)
+{
+    static const char *const folders[] = {"run", "spool", "secrets"};
+    char text[128];
+    snprintf(t.dir, sizeof t.dir, "/tmp/freshet-scheduler-XXXXXX");
+    assert_non_null(mkdtemp(t.dir));
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        snprintf(text, sizeof text, "%s/%s", t.dir, folders[i]);
+        assert_int_equal(mkdir(text, 0700), 0);
+    }
+    char *path = arena_printf(&t.arena, "%s/freshet.json", t.dir);
+    snprintf(text, sizeof text, "{\"allow_hosts\":[\"127.0.0.1:%d\"],\"fetch_attempts\":1}",
+             server.port);
+    assert_ok(file_replace(path, str_of(text), 0600, &err));
+    assert_ok(ledger_create(t.dir, digest_sha256, &err));
+    assert_ok(ledger_open(t.dir, LEDGER_WRITE, digest_sha256, &t.ledger, &err));
+    char plain[TOKEN_PLAIN_MAX];
+    int64_t no;
+    assert_ok(token_create(t.ledger, "test", SCOPE_CHECK, -1, clock_now(), plain, &no, &err));
+    assert_ok(token_find(t.ledger, &t.arena, str_of(plain), clock_now(), &t.token, &err));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&t, 0, sizeof t);
+    arena_init(&t.arena, 64u << 20);
+    server_start(&server);
+    server_route(&server, "/a", KEEP,
+                 "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 5\r\n\r\nhello");
+    server_route(&server, "/hang", HANG, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello");
+    find_program();
+    make_instance();
+    return 0;
+}
+
+static int end(int sig)
+{
+    int status = 0;
+    assert_int_equal(kill(t.pid, sig), 0);
+    assert_int_equal(waitpid(t.pid, &status, 0), t.pid);
+    t.pid = 0;
+    return status;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    if (t.pid > 0)
+        (void)end(SIGKILL);
+    ledger_close(&t.ledger);
+    arena_release(&t.arena);
+    server_stop(&server);
+    snprintf(command, sizeof command, "rm -rf %s", t.dir);
+    return system(command);
+}
+
+/* Only calls that are safe beside the server's thread stand between fork and exec. */
+static pid_t start_in(const char *dir)
+{
+    char log[96];
+    snprintf(log, sizeof log, "%s/log", t.dir);
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fd, STDERR_FILENO);
+        execl(t.program, t.program, "-C", dir, (char *)NULL);
+        _exit(127);
+    }
+    close(fd);
+    return pid;
+}
+
+static pid_t start(void)
+{
+    return start_in(t.dir);
+}
+
+static struct source source(const char *id, const char *path, const char *trigger)
+{
+    struct source s;
+    yyjson_val *decl;
+    char *text = arena_printf(&t.arena,
+                              "{\"id\":\"%s\",\"url\":\"http://127.0.0.1:%d%s\",\"triggers\":[%s]}",
+                              id, server.port, path, trigger);
+    assert_ok(json_parse(&t.arena, str_of(text), 0, "source", &decl, &err));
+    assert_ok(source_parse(&t.arena, decl, &s, &err));
+    assert_ok(ledger_begin(t.ledger, &err));
+    assert_ok(source_add(t.ledger, &s, clock_now(), &err));
+    assert_ok(ledger_commit(t.ledger, &err));
+    return s;
+}
+#define MANUAL "{\"type\":\"manual\"}"
+#define HOURLY "{\"type\":\"interval\",\"seconds\":3600}"
+#define OFTEN "{\"type\":\"interval\",\"seconds\":1}"
+
+static int64_t checks(const struct source *s)
+{
+    struct check_state st;
+    assert_ok(check_state_get(t.ledger, s->no, &st, &err));
+    return st.checks;
+}
+
+static const char *order(const char *body)
+{
+    bool repeated;
+    char *id = arena_alloc(&t.arena, 48);
+    assert_ok(
+        request_add(t.ledger, &t.token, str_of(body), STR(""), clock_now(), id, &repeated, &err));
+    return id;
+}
+
+static bool order_is(const char *id, const char *state)
+{
+    struct check_request r;
+    struct arena a;
+    arena_init(&a, 1u << 20);
+    assert_ok(request_get(t.ledger, &a, id, &r, &err));
+    bool yes = strcmp(r.state, state) == 0;
+    arena_release(&a);
+    return yes;
+}
+
+static int requests_seen(void)
+{
+    pthread_mutex_lock(&server.lock);
+    int n = server.requests;
+    pthread_mutex_unlock(&server.lock);
+    return n;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void looks_by_itself(void **state)
+{
+    (void)state;
+    struct source once = source("once", "/a", HOURLY), often = source("often", "/a", OFTEN),
+                  never = source("never", "/a", MANUAL);
+    t.pid = start();
+    await(checks(&often) >= 3);
+    assert_int_equal(checks(&once), 1);
+    assert_int_equal(checks(&never), 0);
+    struct source late = source("late", "/a", HOURLY); /* added while it runs */
+    await(checks(&late) == 1);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+static void works_off_requests(void **state)
+{
+    (void)state;
+    struct source s = source("s", "/a", MANUAL);
+    t.pid = start();
+    const char *id = order("{\"source\":\"s\"}"), *unknown = order("{\"source\":\"x\"}");
+    await(order_is(id, "done"));
+    await(order_is(unknown, "failed"));
+    assert_int_equal(checks(&s), 1);
+    assert_int_equal(end(SIGINT), 0);
+}
+
+static void gives_signs_of_life(void **state)
+{
+    (void)state;
+    int64_t before = clock_now(), at = -1;
+    t.pid = start();
+    await(public_heartbeat_get(t.ledger, "scheduler", &at, &err) == RC_OK && at >= before);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* S1 */
+static void one_per_instance(void **state)
+{
+    (void)state;
+    struct source s = source("s", "/a", HOURLY);
+    t.pid = start();
+    await(checks(&s) == 1);
+    int status;
+    pid_t second = start();
+    assert_int_equal(waitpid(second, &status, 0), second);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    (void)end(SIGKILL); /* the lock goes with its holder */
+    t.pid = start();
+    const char *id = order("{\"source\":\"s\"}");
+    await(order_is(id, "done"));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* S2: what has ended stays, what has not is due again and leaves nothing behind. */
+static void stops_cleanly(void **state)
+{
+    (void)state;
+    struct source hang = source("hang", "/hang", HOURLY), a = source("a", "/a", HOURLY);
+    t.pid = start();
+    await(checks(&a) == 1 && requests_seen() == 2);
+    int64_t before = clock_mono();
+    assert_int_equal(end(SIGTERM), 0);
+    assert_true(clock_mono() - before < LIMIT_MS / 2);
+    assert_int_equal(checks(&a), 1);
+    assert_int_equal(checks(&hang), 0);
+    char command[128];
+    snprintf(command, sizeof command, "ls %s/spool/tmp-* 2>/dev/null | grep -q .", t.dir);
+    assert_int_not_equal(system(command), 0);
+}
+
+/* A request that a killed scheduler had begun is done by the next one, and leftovers are swept. */
+static void recovers_after_kill(void **state)
+{
+    (void)state;
+    source("a", "/a", MANUAL);
+    source("hang", "/hang", MANUAL);
+    t.pid = start();
+    const char *id = order("{\"all\":true}");
+    await(order_is(id, "running") && requests_seen() == 2);
+    (void)end(SIGKILL);
+    server_stop(&server);
+    server_start(&server); /* another port: the hanging one is refused now */
+    t.pid = start();
+    await(order_is(id, "done"));
+    assert_int_equal(end(SIGTERM), 0);
+    char command[128];
+    snprintf(command, sizeof command, "ls %s/spool/tmp-* 2>/dev/null | grep -q .", t.dir);
+    assert_int_not_equal(system(command), 0);
+}
+
+static void refuses_what_is_no_instance(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = start_in("/nowhere");
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(looks_by_itself),
+        TEST(works_off_requests),
+        TEST(gives_signs_of_life),
+        TEST(one_per_instance),
+        TEST(stops_cleanly),
+        TEST(recovers_after_kill),
+        TEST(refuses_what_is_no_instance),
+    };
+    alarm(10 * LIMIT_MS / 1000); /* a scheduler that does not end must not keep the test waiting */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
