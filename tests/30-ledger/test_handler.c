@@ -551,7 +551,7 @@ static void workers_race_on_many_candidates(void **state)
     struct source s[N];
     (void)state;
     for (int i = 0; i < N; i++) {
-        char id[16];
+        char id[24];
         snprintf(id, sizeof id, "many-%d", i);
         s[i] = add_source(id, "public");
         serve(id, BODY_A);
