@@ -296,6 +296,14 @@ static void limit_times(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 }
 
+static volatile sig_atomic_t stop_asked;
+
+static void on_term(int sig)
+{
+    (void)sig;
+    stop_asked = 1;
+}
+
 /* Takes one new connection, when there is one; it is served when it speaks. */
 static bool accept_one(struct server *s)
 {
@@ -338,7 +346,12 @@ static void turn(struct server *s, const sigset_t *open_mask)
         s->looked_at = clock_mono();
     if (n <= 0)
         return;
-    bool fresh = fds[s->n_kept].revents != 0;
+    short news = fds[s->n_kept].revents;
+    bool fresh = news & POLLIN;
+    /* The parent shut the socket: it is readable for ever now, so poll no longer waits and the
+     * signal that follows would never be let in. */
+    if (news & (POLLHUP | POLLERR))
+        stop_asked = 1;
     serve_speaking(s);
     if (fresh)
         accept_one(s);
@@ -362,14 +375,6 @@ static void drain(struct server *s)
         serve_speaking(s);
     for (size_t i = 0; i < s->n_kept; i++)
         close(s->kept[i].fd);
-}
-
-static volatile sig_atomic_t stop_asked;
-
-static void on_term(int sig)
-{
-    (void)sig;
-    stop_asked = 1;
 }
 
 int fcgi_serve(const struct fcgi *f, int listen_fd)
