@@ -1,0 +1,143 @@
+/* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes: no handler, no
+ * destructor, no buffer gets a chance. What the kernel has been given stays, the rest is lost.
+ *
+ *   KILLAT=n         die instead of the n-th call
+ *   KILLAT_HALF=1    where that call is a write, half of its bytes go out first
+ *   KILLAT_COUNT=f   append the number of calls to the file f at a normal exit
+ *
+ * Only tests/30-ledger/crash.sh uses it. Not linked with anything of ours. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static atomic_long calls;
+static long kill_at;
+static bool half;
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *n = getenv("KILLAT");
+    kill_at = n ? strtol(n, NULL, 10) : 0;
+    half = getenv("KILLAT_HALF") != NULL;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *file = getenv("KILLAT_COUNT");
+    char line[32];
+    if (!file)
+        return;
+    int n = snprintf(line, sizeof line, "%ld\n", atomic_load(&calls));
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (fd >= 0 && n > 0)
+        syscall(SYS_write, fd, line, n);
+}
+
+static void die(void)
+{
+    syscall(SYS_kill, getpid(), SIGKILL);
+    for (;;)
+        pause();
+}
+
+/* Is this call the one? */
+static bool due(void)
+{
+    return atomic_fetch_add(&calls, 1) + 1 == kill_at;
+}
+
+static void point(void)
+{
+    if (due())
+        die();
+}
+
+/* ---- writes ---------------------------------------------------------------------------------- */
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+    if (due()) {
+        if (half)
+            syscall(SYS_write, fd, p, n / 2);
+        die();
+    }
+    return syscall(SYS_write, fd, p, n);
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
+{
+    if (due()) {
+        if (half)
+            syscall(SYS_pwrite64, fd, p, n / 2, at);
+        die();
+    }
+    return syscall(SYS_pwrite64, fd, p, n, at);
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
+{
+    return pwrite64(fd, p, n, at);
+}
+
+ssize_t writev(int fd, const struct iovec *v, int n)
+{
+    point();
+    return syscall(SYS_writev, fd, v, n);
+}
+
+/* ---- the rest: die before it ----------------------------------------------------------------- */
+
+#define POINT(type, name, number, params, ...)                                                     \
+    type name params                                                                               \
+    {                                                                                              \
+        point();                                                                                   \
+        return (type)syscall(number, __VA_ARGS__);                                                 \
+    }
+POINT(int, fsync, SYS_fsync, (int fd), fd)
+POINT(int, fdatasync, SYS_fdatasync, (int fd), fd)
+POINT(int, ftruncate, SYS_ftruncate, (int fd, off_t n), fd, n)
+POINT(int, ftruncate64, SYS_ftruncate, (int fd, off64_t n), fd, n)
+POINT(int, fallocate, SYS_fallocate, (int fd, int m, off_t at, off_t n), fd, m, at, n)
+POINT(int, mkdirat, SYS_mkdirat, (int d, const char *p, mode_t m), d, p, m)
+POINT(int, mkdir, SYS_mkdirat, (const char *p, mode_t m), AT_FDCWD, p, m)
+POINT(int, unlinkat, SYS_unlinkat, (int d, const char *p, int f), d, p, f)
+POINT(int, unlink, SYS_unlinkat, (const char *p), AT_FDCWD, p, 0)
+POINT(int, rmdir, SYS_unlinkat, (const char *p), AT_FDCWD, p, AT_REMOVEDIR)
+POINT(int, renameat, SYS_renameat2, (int d, const char *a, int e, const char *b), d, a, e, b, 0)
+POINT(int, rename, SYS_renameat2, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
+POINT(int, linkat, SYS_linkat, (int d, const char *a, int e, const char *b, int f), d, a, e, b, f)
+POINT(int, link, SYS_linkat, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
+POINT(int, fchmod, SYS_fchmod, (int fd, mode_t m), fd, m)
+
+/* Opening counts where it can make or empty a file. */
+static int open_at(int dir, const char *path, int flags, mode_t mode)
+{
+    if (flags & (O_CREAT | O_TRUNC))
+        point();
+    return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+#define OPEN(name, first, dir)                                                                     \
+    int name(first const char *path, int flags, ...)                                               \
+    {                                                                                              \
+        va_list ap;                                                                                \
+        va_start(ap, flags);                                                                       \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;                      \
+        va_end(ap);                                                                                \
+        return open_at(dir, path, flags, mode);                                                    \
+    }
+#define NOTHING
+#define DIR_PARAM int dir,
+OPEN(open, NOTHING, AT_FDCWD)
+OPEN(open64, NOTHING, AT_FDCWD)
+OPEN(openat, DIR_PARAM, dir)
+OPEN(openat64, DIR_PARAM, dir)
