@@ -222,7 +222,7 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     row.doc = doc;
     TRY(publish_source(l, &row, now, err));
     TRY(stac_collection(a, s->collection, &collection, err));
-    return publish_collection(l, s->collection, collection, (struct str){0}, err);
+    return publish_collection(l, s->collection, collection, (struct str){0}, now, err);
 }
 
 enum rc project_source(struct ledger *l, const struct instance *inst, const struct source *s,

@@ -141,13 +141,14 @@ static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t n
                          err);
 }
 
+/* When a source was looked at is public, unless its level says otherwise; then not even the
+ * generation may move. */
 static enum rc show_check(struct ledger *l, const struct check_result *r, int64_t now,
                           struct err *err)
 {
-    int64_t shown, gen;
-    enum rc rc = query_i64(l, Q_FRESH_SHOWN, &shown, err, "i", r->src_no);
-    if (rc != RC_OK)
-        return rc == RC_NOT_FOUND ? RC_OK : rc;
+    int64_t gen;
+    if (r->level >= LEVEL_RESTRICTED)
+        return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
     return query_run(l, Q_FRESH_CHECKED, err, "immimi", r->src_no, r->state.checked_at,
                      r->state.reached_at, r->state.failures, r->state.next_check_at, gen);

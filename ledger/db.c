@@ -235,7 +235,7 @@ enum rc ledger_begin(struct ledger *l, struct err *err)
         return rc;
     }
     l->in_tx = true;
-    l->public_dirty = false;
+    l->generation = 0;
     return RC_OK;
 }
 
@@ -253,13 +253,10 @@ static void checkpoint(struct ledger *l)
 
 enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct err *err)
 {
-    int64_t gen;
     TRY(ledger_need_tx(l, err));
-    if (!l->public_dirty)
-        TRY(query_run(l, Q_META_BUMP, err, "i", now));
-    l->public_dirty = true;
-    TRY(query_i64(l, Q_META_GENERATION, &gen, err, ""));
-    *ret = gen;
+    if (!l->generation)
+        TRY(query_i64(l, Q_META_BUMP, &l->generation, err, "i", now));
+    *ret = l->generation;
     return RC_OK;
 }
 

@@ -51,10 +51,10 @@ enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct er
 }
 
 enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
-                           struct str dataset, struct err *err)
+                           struct str dataset, int64_t now, struct err *err)
 {
     int64_t gen;
-    TRY(query_i64(l, Q_META_GENERATION, &gen, err, ""));
+    TRY(ledger_generation(l, now, &gen, err));
     TRY(query_run(l, Q_PUB_COLLECTION, err, "tsi", collection, doc, gen));
     return dataset.n ? query_run(l, Q_PUB_DATASET, err, "tsi", collection, dataset, gen) : RC_OK;
 }

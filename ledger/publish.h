@@ -28,7 +28,7 @@ MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *
 /* Takes every public row of a source away (sovereign, or before publishing anew). */
 MUST_CHECK enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
 MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
-                                      struct str dataset, struct err *err);
+                                      struct str dataset, int64_t now, struct err *err);
 /* The public rows of one change. Used by promote(), and to write them anew at the place they had
  * (changed level, rebuild). Without an entry nothing is written. */
 struct publication {

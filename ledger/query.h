@@ -38,8 +38,7 @@ struct ledger {
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx;
     int wal_pages;     /* after the last commit */
-    bool public_dirty; /* a public row was touched: commit bumps the generation */
-    int64_t now;       /* time of the transaction's public writes */
+    int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
     sqlite3_stmt *stmts[Q_COUNT];
 };
 

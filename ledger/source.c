@@ -74,13 +74,11 @@ enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err 
 /* A row of SOURCE_* is parsed again: the spec is the truth. */
 static enum rc read_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
 {
-    yyjson_val *decl;
     struct source s;
     struct str spec = col_str(a, q, 1);
     if (!spec.p)
         return err_set(err, RC_NOMEM, "", "no memory for a source");
-    TRY(json_parse(a, spec, 0, "source", &decl, err));
-    TRY(source_parse(a, decl, &s, err));
+    TRY(source_reread(a, spec, &s, err));
     s.no = col_i64(q, 0);
     s.created_at = col_i64(q, 2);
     s.updated_at = col_i64(q, 3);

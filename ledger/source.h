@@ -69,6 +69,10 @@ struct source {
 /* Reads a declaration. Strings live in the arena. */
 MUST_CHECK enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret,
                                 struct err *err);
+/* Reads a spec that source_parse wrote, from the ledger: what is canonical is not made so again.
+ * spec must live as long as the source. */
+MUST_CHECK enum rc source_reread(struct arena *a, struct str spec, struct source *ret,
+                                 struct err *err);
 
 /* Writes (inside a transaction). add: RC_CONFLICT when the id exists. put: changes an existing one
  * in place, its number and state stay. Both make/keep source_state and a replay row. They do not

@@ -298,11 +298,8 @@ static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, s
     return rc;
 }
 
-enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 {
-    struct source *s = ARENA_NEW(a, struct source);
-    if (!s)
-        return err_set(err, RC_NOMEM, "", "no memory for a source");
     s->retired_at = -1;
     TRY(check_names(decl, err));
     TRY(read_plain(decl, s, err));
@@ -318,8 +315,24 @@ enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, stru
     TRY(read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
     TRY(read_region(decl, s, err));
-    TRY(read_limits(decl, s, err));
-    TRY(write_spec(a, decl, s, err));
-    *ret = *s;
+    return read_limits(decl, s, err);
+}
+
+enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+{
+    struct source s = {0};
+    TRY(read_all(decl, &s, err));
+    TRY(write_spec(a, decl, &s, err));
+    *ret = s;
+    return RC_OK;
+}
+
+enum rc source_reread(struct arena *a, struct str spec, struct source *ret, struct err *err)
+{
+    struct source s = {.spec = spec};
+    yyjson_val *decl;
+    TRY(json_parse(a, spec, 0, "source", &decl, err));
+    TRY(read_all(decl, &s, err));
+    *ret = s;
     return RC_OK;
 }
