@@ -2,8 +2,8 @@
  * mean is tested in test_etag.c; here it is about what becomes of them.
  * D1… are the invariants of detectors/detect.h, O1… those of detectors/orders.h. */
 #include "tests/10-unit/unit.h"
+#include "tests/10-unit/scratch.h"
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -139,15 +139,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    char command[128];
     detect_free(&t.detect);
     orders_free(&t.orders);
     ledger_close(&t.ledger);
     arena_release(&t.arena);
     kill(t.server, SIGKILL);
     waitpid(t.server, NULL, 0);
-    snprintf(command, sizeof command, "rm -rf %s", t.dir);
-    return system(command);
+    return scratch_remove(t.dir);
 }
 
 /* Declares http://host/path under `id`; more is JSON that goes into the declaration. */
@@ -196,14 +194,8 @@ static void check(const struct source *s, const char *outcome)
 static int spooled(const char *prefix)
 {
     char path[80];
-    int n = 0;
     snprintf(path, sizeof path, "%s/spool", t.dir);
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
-        n += e->d_name[0] != '.' && str_starts(str_of(e->d_name), str_of(prefix));
-    closedir(d);
-    return n;
+    return scratch_count(path, prefix);
 }
 
 static struct check_state state_of(const struct source *s)

@@ -1,7 +1,7 @@
 /* spool and shape: bodies on disk, and which of them cannot be the data. S1… are the invariants of
  * detectors/spool.h. */
 #include "tests/10-unit/unit.h"
-#include <dirent.h>
+#include "tests/10-unit/scratch.h"
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -34,11 +34,13 @@ static void expectation(void **state)
                          cases[i].want);
 }
 
+static const char zip_start[4] = {'P', 'K', 3, 4}, zip_stop[4] = {'P', 'K', 5, 6};
+
 /* The smallest zip: an end record alone; `comment` bytes follow it. */
 static struct str zip_end(char *out, unsigned comment)
 {
     memset(out, 0, 22 + comment);
-    memcpy(out, "PK\5\6", 4);
+    memcpy(out, zip_stop, sizeof zip_stop);
     out[20] = (char)(comment & 255);
     out[21] = (char)(comment >> 8);
     return (struct str){out, 22 + comment};
@@ -138,7 +140,7 @@ static void zip_ends(void **state)
     assert_non_null(wrong(SHAPE_zip, (struct str){z, 22}));
     /* Behind a body larger than the tail. */
     memset(z, 'x', sizeof z);
-    memcpy(z, "PK\3\4", 4);
+    memcpy(z, zip_start, sizeof zip_start);
     zip_end(z + sizeof z - 22, 0);
     assert_null(wrong(SHAPE_zip, (struct str){z, sizeof z}));
 }
@@ -177,38 +179,18 @@ static int setup(void **state)
     return 0;
 }
 
-static void remove_all(const char *dir)
-{
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(d), e->d_name, 0);
-    closedir(d);
-    assert_int_equal(rmdir(dir), 0);
-}
-
 static int teardown(void **state)
 {
     struct place *p = *state;
-    char path[80];
     spool_dir_close(&p->spool);
-    snprintf(path, sizeof path, "%s/spool", p->dir);
-    remove_all(path);
-    assert_int_equal(rmdir(p->dir), 0);
-    return 0;
+    return scratch_remove(p->dir);
 }
 
 static int count_files(const struct place *p)
 {
     char path[80];
     snprintf(path, sizeof path, "%s/spool", p->dir);
-    DIR *d = opendir(path);
-    int n = 0;
-    for (struct dirent *e; (e = readdir(d)) != NULL;)
-        n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
+    return scratch_count(path, "");
 }
 
 static void begin(struct place *p, struct spool *s, enum shape expected)

@@ -6,7 +6,6 @@
  * run through detectors/, candidates through handler/, as in the real programs. README.md says what
  * an expectation can hold. One line per expectation, then "N passed, N failed".
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include "detectors/detect.h"
 #include "handler/work.h"
 #include "ledger/promote.h"
+#include "tests/10-unit/scratch.h"
 
 #define HERE "tests/20-scenarios"
 #define READY_MS 20000 /* for the upstream to start, under a sanitizer on a busy machine */
@@ -296,15 +296,13 @@ static void open_play(struct play *p, yyjson_val *expect)
 
 static void close_play(struct play *p)
 {
-    char command[128];
     worker_free(&p->worker);
     detect_free(&p->detect);
     ledger_close(&p->ledger);
     buf_release(&p->trouble);
     arena_release(&p->arena);
-    snprintf(command, sizeof command, "rm -rf %s", p->dir);
-    if (system(command) != 0)
-        fprintf(stderr, "runner: %s failed\n", command);
+    if (scratch_remove(p->dir) != 0)
+        fprintf(stderr, "runner: %s could not be removed\n", p->r->dir);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -630,13 +628,11 @@ static void open_runner(struct runner *r)
 
 static void close_runner(struct runner *r)
 {
-    char command[128];
     fetch_free(&r->fetch);
     kill(r->upstream, SIGTERM);
     waitpid(r->upstream, NULL, 0);
-    snprintf(command, sizeof command, "rm -rf %s", r->dir);
-    if (system(command) != 0)
-        fprintf(stderr, "runner: %s failed\n", command);
+    if (scratch_remove(r->dir) != 0)
+        fprintf(stderr, "runner: %s could not be removed\n", r->dir);
 }
 
 int main(int argc, char **argv)
