@@ -37,7 +37,6 @@ enum rc asset_one(struct req *r, struct resp *w, struct err *err)
     snprintf(w->etag, sizeof w->etag, "\"%.*s\"", STR_FMT(hex));
     snprintf(w->hand_over, sizeof w->hand_over, "/_store/sha256/%.2s/%.2s/%.*s", hex.p, hex.p + 2,
              STR_FMT(hex));
-    resp_header(w, "Link", "<%.*s/prov/%s>; rel=\"http://www.w3.org/ns/prov#has_provenance\"",
-                STR_FMT(r->base), asset.run_id);
+    resp_link(w, r->base, "/prov/", asset.run_id, "http://www.w3.org/ns/prov#has_provenance");
     return RC_OK;
 }

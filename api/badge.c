@@ -41,24 +41,37 @@ static int text_width(const char *text)
 
 /* ---- SVG -------------------------------------------------------------------------------------- */
 
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return "";
+    }
+}
+
 static void put_escaped(struct buf *b, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '&': buf_puts(b, "&amp;"); break;
-        case '<': buf_puts(b, "&lt;"); break;
-        case '>': buf_puts(b, "&gt;"); break;
-        case '"': buf_puts(b, "&quot;"); break;
-        case '\'': buf_puts(b, "&#39;"); break;
-        default: buf_byte(b, *text);
-        }
+    for (;;) {
+        size_t plain = strcspn(text, "&<>\"'");
+        buf_add(b, text, plain);
+        if (!text[plain])
+            return;
+        buf_puts(b, entity(text[plain]));
+        text += plain + 1;
     }
 }
 
 static void put_half(struct buf *b, const char *text, int left, int width)
 {
-    int x = left + (width + 2 * PAD) / 2;
-    buf_printf(b, "<text x=\"%d\" y=\"140\" transform=\"scale(.1)\" textLength=\"%d\">", x, width);
+    buf_puts(b, "<text x=\"");
+    put_digits(b, left + (width + 2 * PAD) / 2);
+    buf_puts(b, "\" y=\"140\" transform=\"scale(.1)\" textLength=\"");
+    put_digits(b, width);
+    buf_puts(b, "\">");
     put_escaped(b, text);
     buf_puts(b, "</text>");
 }
@@ -70,26 +83,34 @@ static void put_title(struct buf *b, const char *title, const struct verdict *v)
     put_escaped(b, v->label);
 }
 
+static void put_box(struct buf *b, int x, int width, const char *fill)
+{
+    buf_puts(b, "<rect x=\"");
+    put_digits(b, x);
+    buf_puts(b, "\" width=\"");
+    put_digits(b, width);
+    buf_puts(b, "\" height=\"20\" fill=\"");
+    buf_puts(b, fill);
+    buf_puts(b, "\"/>");
+}
+
 void badge_put_svg(struct buf *out, const char *title, const struct verdict *v)
 {
     char words[128];
     snprintf(words, sizeof words, "%s %s", fresh_state_shape(v->state), v->label);
     int name = text_width(NAME), message = text_width(words);
     int left = (name + 2 * PAD + 9) / 10, right = (message + 2 * PAD + 9) / 10;
-    buf_printf(out,
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"20\" role=\"img\" "
-               "aria-label=\"",
-               left + right);
+    buf_puts(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
+    put_digits(out, left + right);
+    buf_puts(out, "\" height=\"20\" role=\"img\" aria-label=\"");
     put_title(out, title, v);
     buf_puts(out, "\"><title>");
     put_title(out, title, v);
-    buf_printf(out,
-               "</title><clipPath id=\"r\"><rect width=\"%d\" height=\"20\" rx=\"3\"/></clipPath>"
-               "<g clip-path=\"url(#r)\"><rect width=\"%d\" height=\"20\" fill=\"#333\"/>"
-               "<rect x=\"%d\" width=\"%d\" height=\"20\" fill=\"%s\"/></g>"
-               "<g fill=\"#fff\" text-anchor=\"middle\" font-family=\"Verdana,DejaVu Sans,Geneva,"
-               "sans-serif\" font-size=\"110\">",
-               left + right, left, left, right, fresh_state_colour(v->state));
+    buf_puts(out, "</title>");
+    put_box(out, 0, left, "#333");
+    put_box(out, left, right, fresh_state_colour(v->state));
+    buf_puts(out, "<g fill=\"#fff\" text-anchor=\"middle\" font-size=\"110\" "
+                  "font-family=\"Verdana,DejaVu Sans,Geneva,sans-serif\">");
     put_half(out, NAME, 0, name);
     put_half(out, words, left * 10, message);
     buf_puts(out, "</g></svg>\n");
@@ -110,13 +131,11 @@ void badge_put_json(struct buf *out, const struct verdict *v)
 
 /* freshness_find has made sure that nothing withheld is in f but the ids of a restricted source,
  * which its row does not hold either; asked again here, as headers are easily forgotten. */
-static void link_header(struct resp *w, const struct req *r, const struct public_fresh *f)
+static void link_headers(struct resp *w, const struct req *r, const struct public_fresh *f)
 {
-    resp_header(w, "Link", "<%.*s/freshness/%s>; rel=\"describedby\"", STR_FMT(r->base),
-                f->source_id);
+    resp_link(w, r->base, "/freshness/", f->source_id, "describedby");
     if (f->run_id[0] && strcmp(f->level, "restricted") != 0)
-        resp_header(w, "Link", "<%.*s/prov/%s>; rel=\"http://www.w3.org/ns/prov#has_provenance\"",
-                    STR_FMT(r->base), f->run_id);
+        resp_link(w, r->base, "/prov/", f->run_id, "http://www.w3.org/ns/prov#has_provenance");
 }
 
 enum rc badge_svg(struct req *r, struct resp *w, struct err *err)
@@ -127,7 +146,7 @@ enum rc badge_svg(struct req *r, struct resp *w, struct err *err)
     TRY(freshness_find(r, &m, &f, &v, err));
     badge_put_svg(&w->body, f.title, &v);
     freshness_validators(w, r, &m, &f, &v);
-    link_header(w, r, &f);
+    link_headers(w, r, &f);
     return RC_OK;
 }
 
@@ -139,6 +158,6 @@ enum rc badge_json(struct req *r, struct resp *w, struct err *err)
     TRY(freshness_find(r, &m, &f, &v, err));
     badge_put_json(&w->body, &v);
     freshness_validators(w, r, &m, &f, &v);
-    link_header(w, r, &f);
+    link_headers(w, r, &f);
     return RC_OK;
 }

@@ -14,8 +14,8 @@
 #include <fcntl.h>
 #include <fastcgi.h>
 #include <fcgiapp.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -26,6 +26,7 @@
 #define LOOK_EVERY_MS 5   /* how long a process with connections leaves new ones to idle peers */
 #define GRACE_MS 100      /* at the end: time for what is on its way to arrive */
 #define PEER_TIMEOUT_S 30 /* a web server that stops in mid-sentence */
+#define EVENTS 16         /* connections served between two waits */
 #define CHUNK 16384
 #define RECORD_MAX 65528 /* the most that a record holds, in multiples of 8 */
 #define IOV_BATCH 64     /* pieces of one writev: two megabytes */
@@ -182,7 +183,8 @@ static bool sends_body(const struct req *r, const struct resp *w)
 struct server {
     const struct fcgi *f;
     int listen_fd;
-    struct pollfd kept[KEPT_MAX + 1]; /* one more for the listening socket while waiting */
+    int speaking, all; /* epoll sets, see watch() */
+    int kept[KEPT_MAX];
     size_t n_kept;
     int64_t looked_at;
     struct resp w;
@@ -296,14 +298,6 @@ static void limit_times(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 }
 
-static volatile sig_atomic_t stop_asked;
-
-static void on_term(int sig)
-{
-    (void)sig;
-    stop_asked = 1;
-}
-
 /* Takes one new connection, when there is one; it is served when it speaks. */
 static bool accept_one(struct server *s)
 {
@@ -312,49 +306,83 @@ static bool accept_one(struct server *s)
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return false;
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    if (epoll_ctl(s->speaking, EPOLL_CTL_ADD, fd, &e) != 0) {
+        close(fd);
+        return false;
+    }
     limit_times(fd);
-    s->kept[s->n_kept++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    s->kept[s->n_kept++] = fd;
     return true;
 }
 
-/* Serves every connection that has something to say. */
-static void serve_speaking(struct server *s)
+/* Serves what waits on fd; a connection that is over was closed, and with that left the epoll. */
+static void serve_fd(struct server *s, int fd)
 {
-    for (size_t i = 0; i < s->n_kept;) {
-        struct pollfd *p = &s->kept[i];
-        if (!p->revents || serve_connection(s, p->fd)) {
-            p->revents = 0;
-            i++;
-        } else {
-            *p = s->kept[--s->n_kept];
+    if (serve_connection(s, fd))
+        return;
+    for (size_t i = 0; i < s->n_kept; i++)
+        if (s->kept[i] == fd) {
+            s->kept[i] = s->kept[--s->n_kept];
+            return;
         }
+}
+
+/* Serves every connection that speaks within ms milliseconds. False when none did. */
+static bool serve_speaking(struct server *s, int ms, const sigset_t *mask)
+{
+    struct epoll_event e[EVENTS];
+    int n = epoll_pwait(s->speaking, e, EVENTS, ms, mask);
+    for (int i = 0; i < n; i++)
+        serve_fd(s, e[i].data.fd);
+    return n > 0;
+}
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_term(int sig)
+{
+    (void)sig;
+    stop_asked = 1;
+}
+
+/* A wait lets the signal in only when it really waits; a busy process has to ask. */
+static void ask_signal(void)
+{
+    sigset_t pending;
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1)
+        stop_asked = 1;
+}
+
+/* Waits for a connection or a request, and serves what came. */
+static void look(struct server *s, const sigset_t *mask)
+{
+    struct epoll_event e[2];
+    int n = epoll_pwait(s->all, e, 2, -1, mask);
+    for (int i = 0; i < n; i++) {
+        if (e[i].data.fd == s->speaking)
+            serve_speaking(s, 0, NULL);
+        else if (e[i].events & EPOLLIN)
+            accept_one(s);
+        if (e[i].events & (EPOLLHUP | EPOLLERR)) /* the parent shut the socket: the end is near */
+            stop_asked = 1;
     }
 }
 
-/* Waits for a request or a signal, serves what came. A process that holds connections leaves new
- * ones to idle peers for a moment, so that connections spread over the processes. */
-static void turn(struct server *s, const sigset_t *open_mask)
+/* A process that holds connections leaves new ones to idle peers for a moment, so that connections
+ * spread over the processes. */
+static void turn(struct server *s, const sigset_t *mask)
 {
-    struct pollfd *fds = s->kept;
     int64_t since = clock_mono() - s->looked_at;
-    bool look = s->n_kept == 0 || since >= LOOK_EVERY_MS;
-    struct timespec wait = {.tv_nsec = (LOOK_EVERY_MS - (look ? 0 : since)) * 1000000};
-    int listening = look && s->n_kept < KEPT_MAX ? s->listen_fd : -1;
-    fds[s->n_kept] = (struct pollfd){.fd = listening, .events = POLLIN};
-    int n = ppoll(fds, s->n_kept + 1, look ? NULL : &wait, open_mask);
-    if (look)
+    bool due = since >= LOOK_EVERY_MS;
+    if (s->n_kept == 0 || (due && s->n_kept < KEPT_MAX))
+        look(s, mask);
+    else
+        serve_speaking(s, due ? LOOK_EVERY_MS : (int)(LOOK_EVERY_MS - since), mask);
+    if (s->n_kept == 0 || due) {
+        ask_signal();
         s->looked_at = clock_mono();
-    if (n <= 0)
-        return;
-    short news = fds[s->n_kept].revents;
-    bool fresh = news & POLLIN;
-    /* The parent shut the socket: it is readable for ever now, so poll no longer waits and the
-     * signal that follows would never be let in. */
-    if (news & (POLLHUP | POLLERR))
-        stop_asked = 1;
-    serve_speaking(s);
-    if (fresh)
-        accept_one(s);
+    }
 }
 
 /* What was sent before the signal is answered: connections that wait to be accepted, and those that
@@ -365,37 +393,60 @@ static void drain(struct server *s)
     for (; left > 0; left = end - clock_mono()) {
         while (accept_one(s))
             ;
-        if (poll(s->kept, s->n_kept, s->n_kept ? (int)left : 0) <= 0)
+        if (s->n_kept == 0 || !serve_speaking(s, (int)left, NULL))
             break;
-        serve_speaking(s);
     }
     for (size_t i = 0; i < s->n_kept; i++)
-        shutdown(s->kept[i].fd, SHUT_RD); /* from here on the client's write fails */
-    if (poll(s->kept, s->n_kept, 0) > 0)
-        serve_speaking(s);
+        shutdown(s->kept[i], SHUT_RD);                  /* from here on the client's write fails */
+    while (s->n_kept > 0 && serve_speaking(s, 0, NULL)) /* ends: at its end of input each is over */
+        ;
     for (size_t i = 0; i < s->n_kept; i++)
-        close(s->kept[i].fd);
+        close(s->kept[i]);
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+/* Two sets: the connections, and these together with the listening socket. The latter wakes one
+ * process per connection, not all of them. */
+static bool watch(struct server *s)
+{
+    struct epoll_event in = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = s->listen_fd};
+    struct epoll_event both = {.events = EPOLLIN};
+    s->speaking = epoll_create1(EPOLL_CLOEXEC);
+    s->all = epoll_create1(EPOLL_CLOEXEC);
+    both.data.fd = s->speaking;
+    return s->speaking >= 0 && s->all >= 0 &&
+           epoll_ctl(s->all, EPOLL_CTL_ADD, s->listen_fd, &in) == 0 &&
+           epoll_ctl(s->all, EPOLL_CTL_ADD, s->speaking, &both) == 0;
+}
+
+static void take_signals(sigset_t *ret_mask)
+{
+    struct sigaction act = {.sa_handler = on_term};
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, ret_mask);
+    sigdelset(ret_mask, SIGTERM);
+    sigaction(SIGTERM, &act, NULL);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 int fcgi_serve(const struct fcgi *f, int listen_fd)
 {
     struct server s = {.f = f, .listen_fd = listen_fd};
-    struct sigaction act = {.sa_handler = on_term};
-    sigset_t term, before;
-    if (FCGX_Init() != 0)
+    sigset_t mask;
+    take_signals(&mask);
+    if (FCGX_Init() != 0 || !watch(&s))
         return 1;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, &before);
-    sigdelset(&before, SIGTERM);
-    sigaction(SIGTERM, &act, NULL);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
-    signal(SIGPIPE, SIG_IGN);
     resp_init(&s.w);
     buf_init(&s.head, RESP_HEADERS_MAX + 4096);
     while (!stop_asked)
-        turn(&s, &before);
+        turn(&s, &mask);
     drain(&s);
+    close(s.all);
+    close(s.speaking);
     resp_release(&s.w);
     buf_release(&s.head);
     return 0;

@@ -111,29 +111,6 @@ static void set_label(const struct public_fresh *f, struct verdict *v)
         snprintf(v->label, room, "Updated on %s", day);
 }
 
-static void set_text(const struct public_fresh *f, struct verdict *v)
-{
-    long long age = (long long)v->data_age_days, allowed = (long long)f->freshness_days;
-    size_t room = sizeof v->text;
-    if (v->state == FRESH_past_window)
-        snprintf(v->text, room, "The data is %lld days old; %lld are allowed.", age, allowed);
-    else if (strcmp(v->rule, "checks_fail") == 0)
-        snprintf(v->text, room,
-                 "The last %lld checks failed, so nobody knows whether there is something newer.",
-                 (long long)f->failures);
-    else if (strcmp(v->rule, "never_promoted") == 0)
-        snprintf(v->text, room, "No version has passed all checks yet.");
-    else if (strcmp(v->rule, "historical") == 0)
-        snprintf(v->text, room,
-                 "Declared historical: it is not expected to change, so no age is too old.");
-    else if (strcmp(v->rule, "within_window") == 0)
-        snprintf(v->text, room,
-                 "The data is %lld days old, %lld are allowed, and the last check worked.", age,
-                 allowed);
-    else
-        snprintf(v->text, room, "%s", states[v->state].meaning);
-}
-
 void freshness_judge(const struct public_fresh *f, int64_t now, struct verdict *ret)
 {
     struct verdict v = {.data_age_days = -1};
@@ -143,7 +120,6 @@ void freshness_judge(const struct public_fresh *f, int64_t now, struct verdict *
         v.data_age_days = 0;
     judge(f, now, &v);
     set_label(f, &v);
-    set_text(f, &v);
     *ret = v;
 }
 
@@ -176,13 +152,39 @@ static void put_ref(struct buf *b, const char *key, struct str base, const char 
     buf_printf(b, "%s%s\"", path, id);
 }
 
+/* The reason, for people. */
+static void put_reason(struct buf *b, const struct public_fresh *f, const struct verdict *v)
+{
+    long long age = (long long)v->data_age_days, allowed = (long long)f->freshness_days;
+    char text[256];
+    size_t room = sizeof text;
+    if (v->state == FRESH_past_window)
+        snprintf(text, room, "The data is %lld days old; %lld are allowed.", age, allowed);
+    else if (strcmp(v->rule, "checks_fail") == 0)
+        snprintf(text, room,
+                 "The last %lld checks failed, so nobody knows whether there is something newer.",
+                 (long long)f->failures);
+    else if (strcmp(v->rule, "never_promoted") == 0)
+        snprintf(text, room, "No version has passed all checks yet.");
+    else if (strcmp(v->rule, "historical") == 0)
+        snprintf(text, room,
+                 "Declared historical: it is not expected to change, so no age is too old.");
+    else if (strcmp(v->rule, "within_window") == 0)
+        snprintf(text, room,
+                 "The data is %lld days old, %lld are allowed, and the last check worked.", age,
+                 allowed);
+    else
+        snprintf(text, room, "%s", states[v->state].meaning);
+    put_text(b, "text", text);
+}
+
 static void put_explanation(struct buf *b, const struct public_fresh *f, const struct verdict *v)
 {
     bool open = !is_restricted(f);
     put_key(b, "explanation");
     buf_byte(b, '{');
     put_text(b, "rule", v->rule);
-    put_text(b, "text", v->text);
+    put_reason(b, f, v);
     put_key(b, "data_age_days");
     if (v->data_age_days >= 0)
         buf_printf(b, "%lld", (long long)v->data_age_days);

@@ -27,7 +27,6 @@ struct verdict {
     enum fresh_state state;
     const char *rule;      /* stable name of the rule that decided */
     char label[96];        /* "Updated on 2026-07-02" */
-    char text[256];        /* the reason, for people */
     int64_t data_age_days; /* calendar days since the update, -1: never */
 };
 

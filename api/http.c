@@ -222,6 +222,20 @@ void resp_header(struct resp *w, const char *name, const char *fmt, ...)
     buf_printf(&w->headers, "%s: %s\r\n", name, value);
 }
 
+void resp_link(struct resp *w, struct str base, const char *path, const char *id, const char *rel)
+{
+    struct buf *b = &w->headers;
+    if (!str_is_clean(base) || !str_is_clean(str_of(id)))
+        return;
+    buf_str(b, STR("Link: <"));
+    buf_str(b, base);
+    buf_puts(b, path);
+    buf_puts(b, id);
+    buf_str(b, STR(">; rel=\""));
+    buf_puts(b, rel);
+    buf_str(b, STR("\"\r\n"));
+}
+
 void resp_error(struct resp *w, struct str field, const char *message)
 {
     buf_puts(&w->errors, w->errors.len ? ",{\"field\":" : "{\"field\":");

@@ -94,6 +94,8 @@ void resp_clear(struct resp *w); /* ready for the next request, memory kept */
 void resp_release(struct resp *w);
 /* Adds a header line. A value that is not clean or holds a line break is left out. */
 void resp_header(struct resp *w, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Adds Link: <base path id>; rel="rel". base and id come from checked sources: hosts and our ids. */
+void resp_link(struct resp *w, struct str base, const char *path, const char *id, const char *rel);
 /* Adds to errors[] of the problem to come. */
 void resp_error(struct resp *w, struct str field, const char *message);
 /* Turns the response into a problem (RFC 9457). Headers, errors and extra members stay, a body
