@@ -142,7 +142,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
     b->fetched = true;
     snprintf(b->etag, sizeof b->etag, "%s", res->etag);
     snprintf(b->last_modified, sizeof b->last_modified, "%s", res->last_modified);
-    snprintf(b->final_url, sizeof b->final_url, "%s", res->final_url);
+    fetch_url_place(res->final_url, b->final_url);
     store_seal(t->put, &b->sha, &b->size);
 }
 

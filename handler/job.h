@@ -1,8 +1,8 @@
 /* job: one run over one candidate.
  *
- *   gate ──▶ bytes ──▶ validate ──▶ stage ──▶ documents ──▶ promote
- *     │        │          │            └▶ hold (a person decides; the run goes on from here)
- *     └────────┴──────────┴▶ end without effect: noop, failed or retry, with its evidence
+ *   gate --> bytes --> validate --> stage --> documents --> promote
+ *     |        |          |           `--> hold (a person decides; the run goes on from here)
+ *     `--------+----------+--> end without effect: noop, failed or retry, with its evidence
  *
  * Invariants
  *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish.

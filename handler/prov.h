@@ -2,8 +2,8 @@
  *
  * Entities: what the upstream had (ent:upstream-<run>), the version made of it (ent:<item>), the
  * version before (ent:<item before>), the validation report (ent:report-<run>), a decision
- * (ent:decision-<run>). One activity (act:<run>), one agent (agt:freshet). PROV-JSON has no relation
- * wasRevisionOf: it is a wasDerivedFrom of type prov:Revision. Pure; called by job.
+ * (ent:decision-<run>). One activity (act:<run>), one agent (agt:freshet). PROV-JSON has no
+ * relation wasRevisionOf: it is a wasDerivedFrom of type prov:Revision. Pure; called by job.
  */
 #ifndef FRESHET_HANDLER_PROV_H
 #define FRESHET_HANDLER_PROV_H

@@ -333,10 +333,10 @@ static void buffer_free(char **p)
 
 static enum rc hash_fd(int fd, struct digest *d, int64_t *ret_size, struct err *err)
 {
-    CLEANUP(buffer_free) char *chunk = malloc(CHUNK);
     int64_t size = 0;
     ssize_t n = 0;
-    if (!chunk || !d)
+    CLEANUP(buffer_free) char *chunk = d ? malloc(CHUNK) : NULL;
+    if (!chunk)
         return err_set(err, RC_NOMEM, "", "no memory to hash");
     while ((n = pread(fd, chunk, CHUNK, size)) > 0) {
         digest_add(d, chunk, (size_t)n);

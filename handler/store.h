@@ -2,15 +2,15 @@
  *
  * An object is written to a temporary file of the same filesystem while it is hashed (store_begin,
  * store_add, store_seal), looked at there (store_put_fd) and then kept or dropped. The temporary
- * name holds the worker's slot, so that whoever takes the slot again removes what a killed one left.
+ * name holds the worker's slot, so that whoever takes the slot next removes what a killed one left.
  *
  * Invariants
  *   1. (I4) When store_keep returned RC_OK, bytes and name survive a power cut: the file was synced
  *      before the rename and every directory on its path after it.
  *   2. A name in sha256/ holds exactly the bytes it names; it appears whole or not at all.
  *   3. Keeping the same bytes again changes nothing that can be seen.
- *   4. After a failed fsync nothing is known about what is on disk: the process aborts, and the next
- *      one starts from what is there. An fsync is never tried again.
+ *   4. After a failed fsync nobody knows what is on disk: the process aborts, and the next one
+ *      starts from what is there. An fsync is never tried again.
  *   5. No bytes are taken below the free-space floor (RC_FULL).
  * Called by bytes, job and work; verification in ledger/verify.c reads the same layout.
  */
@@ -28,7 +28,7 @@ const char *tier_name(enum tier t);
 struct store;
 struct store_put;
 
-/* dir is the instance's store/; made when missing. Removes what an earlier owner of the slot left. */
+/* dir is the instance's store/, made when missing. What the slot's last owner left is removed. */
 MUST_CHECK enum rc store_open(const char *dir, int slot, int64_t free_bytes_min, struct store **ret,
                               struct err *err);
 void store_close(struct store **s);

@@ -1,8 +1,8 @@
 /* validate: may these bytes become a version? A table of rules (rules.def) over a file.
  *
  * Invariants
- *   1. (I9) Pure: the same bytes and the same rules give the same report, byte for byte. No network,
- *      no clock, no locale, no file names; details are literals and never quote the data.
+ *   1. (I9) Pure: the same bytes and the same rules give the same report, byte for byte. No
+ *      network, no clock, no locale, no file names; details are literals and never quote the data.
  *   2. The outcome is the worst verdict of any rule: fail, hold, pass.
  *   3. Memory is bounded: files above VALIDATE_PARSE_MAX are judged by their ends.
  * Called by job; later by freshet-inspect's reports too.
