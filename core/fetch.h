@@ -126,6 +126,9 @@ bool fetch_host_allowed(const struct conf_list *allow, struct str host, int port
 /* scheme://host[:port]/path without user-info, query and fragment: fit for people and logs;
  * "(not a URL)" for anything else. */
 void fetch_url_clean(const char *url, char *out, size_t n);
+/* How a URL is stored to tell places apart: clean, and of its query, which may carry keys, only a
+ * short hash. */
+void fetch_url_place(const char *url, char out[FETCH_URL_MAX]);
 /* Host part of a URL in lower case, "" when it has none or it does not fit. IPv6 in brackets. */
 void fetch_url_host(const char *url, char *out, size_t n);
 

@@ -234,6 +234,21 @@ void fetch_url_clean(const char *url, char *out, size_t n)
     fetch_text_cut(out);
 }
 
+void fetch_url_place(const char *url, char out[FETCH_URL_MAX])
+{
+    const char *query = strchr(url, '?');
+    char mark[24] = "";
+    if (query) {
+        uint64_t h = 0xcbf29ce484222325u; /* FNV-1a: it only has to differ */
+        for (const char *c = query; *c && *c != '#'; c++)
+            h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+        snprintf(mark, sizeof mark, "?%016llx", (unsigned long long)h);
+    }
+    fetch_url_clean(url, out, FETCH_URL_MAX - sizeof mark);
+    size_t n = strlen(out);
+    snprintf(out + n, FETCH_URL_MAX - n, "%s", mark);
+}
+
 void fetch_url_host(const char *url, char *out, size_t n)
 {
     struct str authority;

@@ -34,7 +34,8 @@ bool detect_has(const struct detect *d, int64_t src_no);
  * window.h says; request_no 0 for none. s is copied. */
 MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
                               int64_t request_no, struct err *err);
-/* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet ended. */
+/* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet
+ * ended and committed. */
 MUST_CHECK enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err);
 /* Commits every check that has ended, now. */
 MUST_CHECK enum rc detect_flush(struct detect *d, struct err *err);

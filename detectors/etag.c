@@ -1,7 +1,6 @@
 /* etag: see the header for the flow and its invariants. Pure. */
 #include "detectors/etag.h"
 #include "core/clock.h"
-#include "core/digest.h"
 
 static bool is_weak(struct str etag)
 {
@@ -67,28 +66,12 @@ static struct str date_of(const struct fetch_res *res, int64_t now)
     return usable ? s : STR("");
 }
 
-void etag_place(const char *final_url, char out[ETAG_PLACE_MAX])
-{
-    char mark[24] = "";
-    const char *query = strchr(final_url, '?');
-    if (query) {
-        struct sha256 sha;
-        char hex[SHA256_HEX];
-        digest_sha256(query, strcspn(query, "#"), &sha);
-        sha256_hex(&sha, hex);
-        snprintf(mark, sizeof mark, "?%.16s", hex);
-    }
-    fetch_url_clean(final_url, out, ETAG_PLACE_MAX - sizeof mark);
-    size_t n = strlen(out);
-    snprintf(out + n, ETAG_PLACE_MAX - n, "%s", mark);
-}
-
 enum place { PLACE_SAME, PLACE_OTHER_QUERY, PLACE_OTHER };
 
 static enum place place_of(const struct check_state *st, const struct fetch_res *res)
 {
-    char here[ETAG_PLACE_MAX];
-    etag_place(res->final_url, here);
+    char here[FETCH_URL_MAX];
+    fetch_url_place(res->final_url, here);
     if (st->validator_url[0] == '\0' || strcmp(here, st->validator_url) == 0)
         return PLACE_SAME;
     size_t n = strcspn(here, "?");
@@ -256,7 +239,7 @@ static struct verdict judge_body(struct check_state *st, const struct answer *a,
                                   a->ask.why == ASK_AUDIT ? ", digest audit" : "");
     learn(st, a, &c);
     keep_validators(st, etag_of(a->res), date_of(a->res, now));
-    etag_place(a->res->final_url, st->validator_url);
+    fetch_url_place(a->res->final_url, st->validator_url);
     st->has_seen = true;
     st->seen_sha = a->body.sha;
     st->seen_size = a->body.size;

@@ -29,9 +29,4 @@
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
 
-/* How the state names the place of a response: the URL without its query, which may carry keys
- * (I12); of the query only a short digest stays, to tell two apart. */
-#define ETAG_PLACE_MAX FETCH_URL_MAX
-void etag_place(const char *final_url, char out[ETAG_PLACE_MAX]);
-
 #endif

@@ -237,12 +237,12 @@ static void another_place(void **state)
 static void place_hides_the_query(void **state)
 {
     (void)state;
-    char one[ETAG_PLACE_MAX], two[ETAG_PLACE_MAX];
-    etag_place(URL "?token=hush", one);
-    etag_place(URL "?token=other", two);
+    char one[FETCH_URL_MAX], two[FETCH_URL_MAX];
+    fetch_url_place(URL "?token=hush", one);
+    fetch_url_place(URL "?token=other", two);
     assert_null(strstr(one, "hush"));
     assert_string_not_equal(one, two);
-    etag_place(URL, two);
+    fetch_url_place(URL, two);
     assert_string_equal(two, URL);
     assert_memory_equal(one, two, strlen(two));
 }
