@@ -379,6 +379,20 @@ static void abandoned_checks(void **state)
     assert_int_equal(spooled("tmp-"), 0);
 }
 
+/* Its last check does not bring it back to life. */
+static void retired_while_under_way(void **state)
+{
+    (void)state;
+    struct source s = source("a", "/a", "");
+    assert_ok(detect_add(t.detect, &s, "requested", 0, &err));
+    assert_ok(ledger_begin(t.ledger, &err));
+    assert_ok(source_retire(t.ledger, s.no, clock_now(), &err));
+    assert_ok(ledger_commit(t.ledger, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(state_of(&s).checks, 1);
+    assert_int_equal(state_of(&s).next_check_at, -1);
+}
+
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 static const char *order(const char *body)
@@ -491,11 +505,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(first_and_second_look), TEST(failures_leave_no_file),   TEST(retry_after_is_honoured),
-        TEST(moved_is_told),         TEST(address_policy),           TEST(secrets),
-        TEST(unknown_kind_ends_too), TEST(sources_are_copied),       TEST(many_checks),
-        TEST(abandoned_checks),      TEST(orders_of_each_kind),      TEST(orders_side_by_side),
-        TEST(orders_left_behind),    TEST(more_sources_than_a_page),
+        TEST(first_and_second_look), TEST(failures_leave_no_file),  TEST(retry_after_is_honoured),
+        TEST(moved_is_told),         TEST(address_policy),          TEST(secrets),
+        TEST(unknown_kind_ends_too), TEST(sources_are_copied),      TEST(many_checks),
+        TEST(abandoned_checks),      TEST(retired_while_under_way), TEST(orders_of_each_kind),
+        TEST(orders_side_by_side),   TEST(orders_left_behind),      TEST(more_sources_than_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
