@@ -28,7 +28,7 @@ struct blob {
     char data[];
 };
 
-/* A blob with one reference and n bytes to be filled, then sealed. NULL: no memory, or too large. */
+/* A blob with one reference and n bytes to be filled, then sealed. NULL: no memory or too large. */
 struct blob *blob_new(size_t n);
 void blob_seal(struct blob *b);
 /* A copy of bytes that nobody will ask the tag of: not sealed, which saves the digest. */

@@ -12,108 +12,29 @@
 
 enum form { FORM_GEOJSON, FORM_SHAPEFILE, FORM_CSV };
 
-/* Those up to N_LISTED are in the listings. */
 enum set {
-    COUNTIES,
-    PLACES,
-    PLACES_2024,
-    PLACES_2023,
-    GAUGES,
-    VOTING,
-    SCHOOLS,
-    WATERSHEDS,
-    TERRITORY,
-    N_LISTED,
-    SITES = N_LISTED,
-    NATION,
-    LAKES,
+#define DATASET(id, ...) id,
+#include "tests/upstream/demo.def"
+#undef DATASET
     N_SETS,
+    N_LISTED = SITES, /* the public ones are in the listings */
 };
 
-struct dataset {
+static const struct dataset {
     const char *name; /* of the file below /data/ */
     enum form form;
+    enum etag_mode etag;
     struct geo_layer layer;
     uint64_t hidden;   /* features that are not there at the beginning */
     const char *dated; /* Last-Modified of what never changes */
-    enum etag_mode etag;
-};
-
-static const struct dataset datasets[N_SETS] = {
-    [COUNTIES] = {"counties.geojson",
-                  FORM_GEOJSON,
-                  {"counties", "County", "20", GEO_CELL, 5, 4, 20, 11, NULL},
-                  0,
-                  NULL,
-                  ETAG_STRONG},
-    [PLACES] = {"tl_2025_20_place.zip",
-                FORM_SHAPEFILE,
-                {"tl_2025_20_place", "city", "2001", GEO_TOWN, 4, 4, 14, 12, NULL},
-                1 << 13,
-                NULL,
-                ETAG_STRONG},
-    [PLACES_2024] = {"tl_2024_20_place.zip",
-                     FORM_SHAPEFILE,
-                     {"tl_2024_20_place", "city", "2001", GEO_TOWN, 4, 4, 13, 12, NULL},
-                     0,
-                     "Thu, 26 Sep 2024 12:00:00 GMT",
-                     ETAG_STRONG},
-    [PLACES_2023] = {"tl_2023_20_place.zip",
-                     FORM_SHAPEFILE,
-                     {"tl_2023_20_place", "city", "2001", GEO_TOWN, 4, 4, 12, 12, NULL},
-                     0,
-                     "Wed, 04 Oct 2023 12:00:00 GMT",
-                     ETAG_STRONG},
-    [GAUGES] = {"stream-gauges.csv",
-                FORM_CSV,
-                {"stream-gauges", "gauge", "0688", GEO_POINT, 6, 4, 24, 13, NULL},
-                0,
-                NULL,
-                ETAG_STRONG},
-    [VOTING] = {"voting-districts.geojson",
-                FORM_GEOJSON,
-                {"voting-districts", "Precinct", "20045", GEO_CELL, 6, 5, 30, 14, NULL},
-                7u << 27,
-                NULL,
-                ETAG_STRONG},
-    [SCHOOLS] = {"school-districts.geojson",
-                 FORM_GEOJSON,
-                 {"school-districts", "USD", "2009", GEO_CELL, 5, 3, 15, 15, NULL},
-                 0,
-                 NULL,
-                 ETAG_STRONG},
-    [WATERSHEDS] = {"watersheds.geojson",
-                    FORM_GEOJSON,
-                    {"watersheds", "Basin", "1027", GEO_CELL, 4, 3, 12, 16, NULL},
-                    0,
-                    NULL,
-                    ETAG_STRONG},
-    [TERRITORY] = {"territory-1854.geojson",
-                   FORM_GEOJSON,
-                   {"territory-1854", "Tract", "1854", GEO_CELL, 3, 2, 6, 17, NULL},
-                   0,
-                   "Mon, 30 May 2011 12:00:00 GMT",
-                   ETAG_STRONG},
-    [SITES] = {"archaeological-sites.geojson",
-               FORM_GEOJSON,
-               {"archaeological-sites", "Site", "14XX", GEO_POINT, 4, 3, 12, 18,
-                "heron-restricted-4471"},
-               3u << 10,
-               NULL,
-               ETAG_STRONG},
-    [NATION] = {"meadow-river-nation.geojson",
-                FORM_GEOJSON,
-                {"meadow-river-nation", "Allotment", "77", GEO_TOWN, 3, 2, 6, 19,
-                 "osprey-sovereign-9026"},
-                0,
-                NULL,
-                ETAG_STRONG},
-    [LAKES] = {"lake-levels.csv",
-               FORM_CSV,
-               {"lake-levels", "Lake", "31", GEO_POINT, 5, 4, 20, 20, NULL},
-               0,
-               "Fri, 14 Mar 2025 12:00:00 GMT",
-               ETAG_FLAP},
+} datasets[N_SETS] = {
+#define DATASET(id, end, form, etag, name, kind, prefix, shape, cols, rows, n, seed, hide, dated,  \
+                remark)                                                                            \
+    {name end,    FORM_##form,                                                                     \
+     ETAG_##etag, {name, kind, prefix, GEO_##shape, cols, rows, n, seed, remark},                  \
+     hide,        dated},
+#include "tests/upstream/demo.def"
+#undef DATASET
 };
 
 /* The one that fails: an error, another, a page instead of data, silence; and again. */
@@ -241,7 +162,7 @@ static void change(struct demo *d, enum set i, enum op op, uint64_t dice)
 {
     const struct geo_layer *l = &datasets[i].layer;
     struct geo_state was = d->now[i];
-    uint64_t corners = (uint64_t)((l->cols + 1) * (l->rows + 1));
+    uint64_t corners = (uint64_t)(l->cols + 1) * (uint64_t)(l->rows + 1);
     switch (op) {
     case MOVE:
         d->now[i].moved[dice % (l->shape == GEO_CELL ? corners : (uint64_t)l->count)]++;

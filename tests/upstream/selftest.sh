@@ -269,6 +269,7 @@ is "close-delimited over TLS" "$(ends --cacert "$work/ca.pem" "https://localhost
 is "RST over TLS" "$(ends --cacert "$work/ca.pem" "https://localhost:$tls/t/reset")" 56
 is "delay over TLS" "$(s "https://localhost:$tls/t/delay")" late
 is "log tells TLS" "$(log '.[-1].tls')" true
+is "handshakes are counted" "$(get "$u/control/state" | jq ".stats.tls_handshakes >= 6")" true
 pin=$(get "$u/control/state" | jq -r .pin_sha256)
 is "public key pin" "$(ends --cacert "$work/ca.pem" --pinnedpubkey "$pin" "https://localhost:$tls/t/file.txt")" 0
 is "wrong pin" "$(ends --cacert "$work/ca.pem" --pinnedpubkey 'sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' "https://localhost:$tls/t/file.txt")" 90

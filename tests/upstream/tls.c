@@ -261,7 +261,7 @@ struct tls_conn *tls_accept(struct tls *t, int fd)
 
 static ssize_t outcome(struct tls_conn *c, int e)
 {
-    if (e > 0 && !c->counted) {
+    if (!c->counted && c->ssl.state == MBEDTLS_SSL_HANDSHAKE_OVER) {
         c->counted = true;
         c->tls->stats.handshakes++;
     }
