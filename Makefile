@@ -102,7 +102,7 @@ deps-%:
 	@build-aux/install-deps $*
 
 # Test programs: one per file, all rooms linked.
-TEST_SRC  := $(wildcard tests/10-unit/test_*.c tests/30-ledger/test_*.c tests/40-service/test_*.c)
+TEST_SRC  := $(wildcard tests/10-unit/test_*.c tests/20-scenarios/runner.c tests/30-ledger/test_*.c tests/40-service/test_*.c)
 TEST_BIN  := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:%.c=$(B)/%)
