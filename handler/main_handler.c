@@ -21,6 +21,10 @@
 
 #define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
 #define POLL_MS 250  /* without */
+/* A write is seen before its transaction is: only the sync behind it ends that. So after a write the
+ * ledger is asked this often, for as long as a slow disk may take. */
+#define SETTLE_MS 10
+#define SETTLE_FOR_MS 250
 
 static const char usage[] =
     "usage: freshet-handler [-C DIR]\n"
@@ -35,6 +39,7 @@ struct handler {
     struct ledger *ledger;
     struct worker *worker;
     int signals, watch; /* watch: inotify on the instance's folder, -1 when there is none */
+    int64_t settled_at; /* clock_mono: until then a write was just seen */
     bool stop;
 };
 
@@ -66,19 +71,28 @@ static void drain_watch(struct handler *h)
 {
     char events[4096];
     while (h->watch >= 0 && read(h->watch, events, sizeof events) > 0)
-        continue;
+        h->settled_at = clock_mono() + SETTLE_FOR_MS;
+}
+
+static int64_t wait_ms(const struct handler *h, int64_t next, bool settling)
+{
+    int64_t wait = settling ? SETTLE_MS : h->watch >= 0 ? IDLE_MS : POLL_MS;
+    int64_t due = next >= 0 ? next - clock_now() : wait;
+    /* Due already, but not to be had: its source is busy. */
+    if (due <= 0)
+        due = POLL_MS;
+    return due < wait ? due : wait;
 }
 
 /* Until something was written, an attempt is due, or the time is up. */
 static enum rc idle(struct handler *h, struct err *err)
 {
-    int64_t next = -1, wait = h->watch >= 0 ? IDLE_MS : POLL_MS;
+    int64_t next = -1;
+    bool settling = clock_mono() < h->settled_at;
     struct pollfd fds[] = {{.fd = h->signals, .events = POLLIN},
-                           {.fd = h->watch, .events = POLLIN}};
+                           {.fd = settling ? -1 : h->watch, .events = POLLIN}};
     TRY(inbox_next_at(h->ledger, &next, err));
-    if (next >= 0 && next - clock_now() < wait)
-        wait = next - clock_now() > POLL_MS ? next - clock_now() : POLL_MS;
-    (void)poll(fds, ARRAY_LEN(fds), (int)wait);
+    (void)poll(fds, ARRAY_LEN(fds), (int)wait_ms(h, next, settling));
     read_signals(h);
     drain_watch(h);
     return RC_OK;
