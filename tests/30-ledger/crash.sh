@@ -20,7 +20,9 @@ case $mode in all | sample) ;; *)
 esac
 
 export FRESHET_NOW=2026-07-02T10:00:00Z # one moment, so that states can be compared
-work=$(mktemp -d)
+# What a killed process wrote stays, wherever it was written to: memory is as good as a disk here.
+if [ -w /dev/shm ]; then TMPDIR=/dev/shm; fi
+work=$(mktemp -d -p "${TMPDIR:-/tmp}" freshet-crash-XXXXXX)
 upstream=
 cleanup() {
     [ -z "$upstream" ] || kill "$upstream" 2>/dev/null || :
