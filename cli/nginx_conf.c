@@ -49,7 +49,7 @@ static bool is_name(struct str name)
 static enum rc fill_line(struct str line, const struct nginx_value *values, size_t n,
                          struct buf *out, struct err *err)
 {
-    while (line.n) {
+    while (line.p && line.n) {
         const char *at = memchr(line.p, '@', line.n);
         const char *end = at ? memchr(at + 1, '@', line.n - (size_t)(at + 1 - line.p)) : NULL;
         struct str name = {at ? at + 1 : "", end ? (size_t)(end - at - 1) : 0};
