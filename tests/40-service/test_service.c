@@ -395,7 +395,7 @@ static void assets_are_handed_to_nginx(void **state)
 
 static void every_route_answers_304(void **state)
 {
-    char tag[128], weak[192], list[256];
+    char tag[2048], weak[2100], list[2100];
     (void)state;
     EACH_ROUTE(r)
     {
@@ -420,7 +420,7 @@ static void every_route_answers_304(void **state)
 
 static void modified_since_works_where_dates_are_exact(void **state)
 {
-    char since[128];
+    char since[2100];
     const char *at = address("/changes/{x}", roads_change.event_id);
     (void)state;
     struct answer a = get(at, "");
