@@ -1,12 +1,12 @@
 /* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes: no handler, no
  * destructor, no buffer gets a chance. What the kernel has been given stays, the rest is lost.
  *
- *   KILLAT=n         die instead of the n-th call
+ *   KILLAT=n         die instead of the n-th call,
+ *   KILLAT_KIND=fsync  of this kind alone
  *   KILLAT_HALF=1    where that call is a write, half of its bytes go out first
- *   KILLAT_COUNT=f   append the number of calls to the file f at a normal exit
+ *   KILLAT_COUNT=f   append the numbers of calls to the file f at a normal exit: "KIND N", and "all N"
  *
  * Only tests/30-ledger/crash.sh uses it. Not linked with anything of ours. */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,32 +14,55 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-static atomic_long calls;
+#define KINDS(X)                                                                                   \
+    X(open)                                                                                        \
+    X(write) X(pwrite) X(fsync) X(fdatasync) X(truncate) X(mkdir) X(unlink) X(rename) X(other)
+enum kind {
+#define X(name) KIND_##name,
+    KINDS(X)
+#undef X
+        KIND_COUNT
+};
+static const char *const kind_names[] = {
+#define X(name) #name,
+    KINDS(X)
+#undef X
+};
+
+static atomic_long calls, calls_of[KIND_COUNT];
 static long kill_at;
+static int kill_kind = -1; /* any */
 static bool half;
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *n = getenv("KILLAT");
+    const char *n = getenv("KILLAT"), *kind = getenv("KILLAT_KIND");
     kill_at = n ? strtol(n, NULL, 10) : 0;
     half = getenv("KILLAT_HALF") != NULL;
+    for (int i = 0; kind && i < KIND_COUNT; i++)
+        if (strcmp(kind, kind_names[i]) == 0)
+            kill_kind = i;
 }
 
 __attribute__((destructor)) static void end(void)
 {
     const char *file = getenv("KILLAT_COUNT");
-    char line[32];
-    if (!file)
+    int fd =
+        file ? (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    if (fd < 0)
         return;
-    int n = snprintf(line, sizeof line, "%ld\n", atomic_load(&calls));
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (fd >= 0 && n > 0)
+    for (int i = 0; i <= KIND_COUNT; i++) {
+        char line[64];
+        int n = snprintf(line, sizeof line, "%s %ld\n", i < KIND_COUNT ? kind_names[i] : "all",
+                         atomic_load(i < KIND_COUNT ? &calls_of[i] : &calls));
         syscall(SYS_write, fd, line, n);
+    }
 }
 
 static void die(void)
@@ -50,14 +73,15 @@ static void die(void)
 }
 
 /* Is this call the one? */
-static bool due(void)
+static bool due(enum kind kind)
 {
-    return atomic_fetch_add(&calls, 1) + 1 == kill_at;
+    long n = atomic_fetch_add(&calls, 1) + 1, of = atomic_fetch_add(&calls_of[kind], 1) + 1;
+    return kill_kind < 0 ? n == kill_at : (int)kind == kill_kind && of == kill_at;
 }
 
-static void point(void)
+static void point(enum kind kind)
 {
-    if (due())
+    if (due(kind))
         die();
 }
 
@@ -65,7 +89,7 @@ static void point(void)
 
 ssize_t write(int fd, const void *p, size_t n)
 {
-    if (due()) {
+    if (due(KIND_write)) {
         if (half)
             syscall(SYS_write, fd, p, n / 2);
         die();
@@ -75,7 +99,7 @@ ssize_t write(int fd, const void *p, size_t n)
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-    if (due()) {
+    if (due(KIND_pwrite)) {
         if (half)
             syscall(SYS_pwrite64, fd, p, n / 2, at);
         die();
@@ -90,39 +114,39 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
 
 ssize_t writev(int fd, const struct iovec *v, int n)
 {
-    point();
+    point(KIND_other);
     return syscall(SYS_writev, fd, v, n);
 }
 
 /* ---- the rest: die before it ----------------------------------------------------------------- */
 
-#define POINT(type, name, number, params, ...)                                                     \
-    type name params                                                                               \
+#define POINT(kind, name, number, params, ...)                                                     \
+    int name params                                                                                \
     {                                                                                              \
-        point();                                                                                   \
-        return (type)syscall(number, __VA_ARGS__);                                                 \
+        point(KIND_##kind);                                                                        \
+        return (int)syscall(number, __VA_ARGS__);                                                  \
     }
-POINT(int, fsync, SYS_fsync, (int fd), fd)
-POINT(int, fdatasync, SYS_fdatasync, (int fd), fd)
-POINT(int, ftruncate, SYS_ftruncate, (int fd, off_t n), fd, n)
-POINT(int, ftruncate64, SYS_ftruncate, (int fd, off64_t n), fd, n)
-POINT(int, fallocate, SYS_fallocate, (int fd, int m, off_t at, off_t n), fd, m, at, n)
-POINT(int, mkdirat, SYS_mkdirat, (int d, const char *p, mode_t m), d, p, m)
-POINT(int, mkdir, SYS_mkdirat, (const char *p, mode_t m), AT_FDCWD, p, m)
-POINT(int, unlinkat, SYS_unlinkat, (int d, const char *p, int f), d, p, f)
-POINT(int, unlink, SYS_unlinkat, (const char *p), AT_FDCWD, p, 0)
-POINT(int, rmdir, SYS_unlinkat, (const char *p), AT_FDCWD, p, AT_REMOVEDIR)
-POINT(int, renameat, SYS_renameat2, (int d, const char *a, int e, const char *b), d, a, e, b, 0)
-POINT(int, rename, SYS_renameat2, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
-POINT(int, linkat, SYS_linkat, (int d, const char *a, int e, const char *b, int f), d, a, e, b, f)
-POINT(int, link, SYS_linkat, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
-POINT(int, fchmod, SYS_fchmod, (int fd, mode_t m), fd, m)
+POINT(fsync, fsync, SYS_fsync, (int fd), fd)
+POINT(fdatasync, fdatasync, SYS_fdatasync, (int fd), fd)
+POINT(truncate, ftruncate, SYS_ftruncate, (int fd, off_t n), fd, n)
+POINT(truncate, ftruncate64, SYS_ftruncate, (int fd, off64_t n), fd, n)
+POINT(other, fallocate, SYS_fallocate, (int fd, int m, off_t at, off_t n), fd, m, at, n)
+POINT(mkdir, mkdirat, SYS_mkdirat, (int d, const char *p, mode_t m), d, p, m)
+POINT(mkdir, mkdir, SYS_mkdirat, (const char *p, mode_t m), AT_FDCWD, p, m)
+POINT(unlink, unlinkat, SYS_unlinkat, (int d, const char *p, int f), d, p, f)
+POINT(unlink, unlink, SYS_unlinkat, (const char *p), AT_FDCWD, p, 0)
+POINT(unlink, rmdir, SYS_unlinkat, (const char *p), AT_FDCWD, p, AT_REMOVEDIR)
+POINT(rename, renameat, SYS_renameat2, (int d, const char *a, int e, const char *b), d, a, e, b, 0)
+POINT(rename, rename, SYS_renameat2, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
+POINT(other, linkat, SYS_linkat, (int d, const char *a, int e, const char *b, int f), d, a, e, b, f)
+POINT(other, link, SYS_linkat, (const char *a, const char *b), AT_FDCWD, a, AT_FDCWD, b, 0)
+POINT(other, fchmod, SYS_fchmod, (int fd, mode_t m), fd, m)
 
 /* Opening counts where it can make or empty a file. */
 static int open_at(int dir, const char *path, int flags, mode_t mode)
 {
     if (flags & (O_CREAT | O_TRUNC))
-        point();
+        point(KIND_open);
     return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
