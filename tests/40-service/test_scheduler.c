@@ -265,7 +265,7 @@ static void recovers_after_kill(void **state)
     source("hang", "/hang", MANUAL);
     t.pid = start();
     const char *id = order("{\"all\":true}");
-    await(order_is(id, "running") && requests_seen() == 2);
+    await(order_is(id, "running") && requests_seen() == 2 && unfinished() == 1);
     (void)end(SIGKILL);
     server_stop(&server);
     server_start(&server); /* another port: the hanging one is refused now */
