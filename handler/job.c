@@ -203,6 +203,8 @@ static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
 
 static enum rc hold(struct job *j, const char *reason, struct err *err)
 {
+    /* That something waits is told only where the level shows it. */
+    bool shown = redact_shows(j->source.level, "held");
     const struct candidate *c = &j->claim->cand;
     struct hold h = {.cand_no = c->no,
                      .lease_token = c->lease_token,
@@ -216,7 +218,8 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
                      .qa = j->facts.qa.report};
     j->facts.finalized_at = clock_now();
     TRY(store_keep(&j->put, TIER_RESTRICTED, err));
-    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, project_this, j, err));
+    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? project_this : NULL, j,
+                     err));
     j->ended = true;
     j->end.result = WORK_HELD;
     j->end.reason = reason;

@@ -214,13 +214,14 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     struct picture p;
     struct public_source row;
     struct str doc, collection;
+    /* Not even the generation of the public tables moves: ETags would tell. */
     if (s->level == LEVEL_SOVEREIGN)
-        return publish_nothing(l, s->no, now, err);
+        return RC_OK;
     TRY(look(l, a, inst, s, &p, err));
     TRY(describe(a, &p, now, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
-    TRY(publish_source(l, &row, now, err));
+    TRY(publish_source(l, &row, redact_time(s->level, "updated_at", now), err));
     TRY(stac_collection(a, s->collection, &collection, err));
     return publish_collection(l, s->collection, collection, (struct str){0}, now, err);
 }

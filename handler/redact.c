@@ -84,14 +84,17 @@ struct walk {
     yyjson_val *root;
     const char *names[NAMES_MAX]; /* withheld, in order of meeting */
     size_t n_names;
-    bool has_list, sealed, overflow;
+    bool has_list, sealed;
+    enum rc rc; /* of naming what is withheld */
 };
 
 static void withhold(struct walk *w, const char *path)
 {
     char *copy = arena_strdup(w->a, path);
-    if (!copy || w->n_names == NAMES_MAX)
-        w->overflow = true;
+    if (!copy)
+        w->rc = RC_NOMEM;
+    else if (w->n_names == NAMES_MAX)
+        w->rc = RC_INTERNAL;
     else
         w->names[w->n_names++] = copy;
 }
@@ -223,8 +226,8 @@ enum rc redact(struct arena *a, enum redact_doc doc, enum level level, double gr
     TRY(json_parse(a, whole, 0, "a stored document", &w.root, err));
     yyjson_mut_val *root = enter(&w, "", w.root);
     yyjson_mut_doc_set_root(w.d, root);
-    if (w.overflow)
-        return err_set(err, RC_INTERNAL, "", "too many withheld fields to name");
+    if (w.rc != RC_OK)
+        return err_set(err, w.rc, "", "the withheld fields cannot all be named");
     if (yyjson_mut_obj_size(root) == 0 && json_doc_rc(w.d) == RC_OK) {
         *ret = (struct str){0};
         return RC_OK;
@@ -252,6 +255,8 @@ enum rc redact_rows(struct arena *a, const struct source *s, const struct redact
                     struct public_rows *ret, struct err *err)
 {
     struct public_rows r = {.asset = s->level == LEVEL_PUBLIC,
+                            .sorted =
+                                redact_action(REDACT_ENTRY, s->level, "change_type") == REDACT_KEEP,
                             .shown_at = redact_time(s->level, "updated_at", whole->finalized_at)};
     TRY(redact(a, REDACT_ENTRY, s->level, s->grid_deg, whole->entry, &r.entry, err));
     TRY(redact(a, REDACT_PROV, s->level, s->grid_deg, whole->prov, &r.prov, err));

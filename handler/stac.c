@@ -98,21 +98,21 @@ static void add_item_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fa
 /* ---- the item -------------------------------------------------------------------------------- */
 
 /* The same identity of an effect as the ledger's (promote.c). */
-static void idempotency_key(struct arena *a, const struct facts *f, char out[SHA256_HEX])
+static void idempotency_key(const struct facts *f, char out[SHA256_HEX])
 {
-    char hex[SHA256_HEX];
+    char hex[SHA256_HEX], text[256];
     struct sha256 key;
     sha256_hex(&f->to.sha, hex);
-    char *text = arena_printf(a, "%s\n%lld\n%s", f->source->id, (long long)f->to.version, hex);
-    digest_sha256(text ? text : "", text ? strlen(text) : 0, &key);
+    int n =
+        snprintf(text, sizeof text, "%s\n%lld\n%s", f->source->id, (long long)f->to.version, hex);
+    digest_sha256(text, (size_t)n, &key); /* an id has at most 64 characters: it fits */
     sha256_hex(&key, out);
 }
 
-static void add_detection(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *p,
-                          const struct facts *f)
+static void add_detection(yyjson_mut_doc *d, yyjson_mut_val *p, const struct facts *f)
 {
     char key[SHA256_HEX];
-    idempotency_key(a, f, key);
+    idempotency_key(f, key);
     json_add_str(d, p, "kfm:change_detection:detector", f->cand->detector);
     json_add_time(d, p, "kfm:change_detection:detected_at", f->cand->detected_at);
     json_add_time(d, p, "kfm:change_detection:received_at", f->cand->received_at);
@@ -127,8 +127,7 @@ static const char *license_id(const char *license)
     return license[plain] ? "other" : license;
 }
 
-static void add_properties(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o,
-                           const struct facts *f)
+static void add_properties(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
 {
     char hex[SHA256_HEX];
     yyjson_mut_val *p = yyjson_mut_obj_add_obj(d, o, "properties");
@@ -146,7 +145,7 @@ static void add_properties(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o
         json_add_str(d, p, "proj:code", "EPSG:4326");
     else
         yyjson_mut_obj_add_null(d, p, "proj:code");
-    add_detection(a, d, p, f);
+    add_detection(d, p, f);
 }
 
 static yyjson_mut_val *add_asset(yyjson_mut_doc *d, yyjson_mut_val *assets, const char *key,
@@ -195,7 +194,7 @@ enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret, struc
     json_add_str(d, o, "id", f->item_id);
     json_add_str(d, o, "collection", f->source->collection);
     add_place(d, o, &f->qa);
-    add_properties(a, d, o, f);
+    add_properties(d, o, f);
     add_item_links(d, o, f, uri);
     add_assets(d, o, f);
     return json_write(a, d, 0, ret, err);

@@ -29,6 +29,7 @@ MUST_CHECK enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, s
 struct public_rows {
     struct str entry, prov, delta, item;
     bool asset;     /* bytes may be served */
+    bool sorted;    /* type, class and detector may be filtered by; else they stay "" */
     double bbox[4]; /* of the item, when has_bbox */
     bool has_bbox;
     int64_t shown_at; /* finalized_at as the level shows it */

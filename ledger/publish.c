@@ -91,8 +91,9 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
     TRY(query_run(l, Q_PUB_CHANGE, err,
                   "itittttti"
                   "si",
-                  p->seq, p->event_id, s->no, s->id, s->collection, p->change_type, p->change_class,
-                  p->detector, r->shown_at, r->entry, gen));
+                  p->seq, p->event_id, s->no, s->id, s->collection, r->sorted ? p->change_type : "",
+                  r->sorted ? p->change_class : "", r->sorted ? p->detector : "", r->shown_at,
+                  r->entry, gen));
     if (r->prov.n)
         TRY(query_run(l, Q_PUB_PROV, err, "tisii", p->run_id, s->no, r->prov, r->shown_at, gen));
     if (r->delta.n)

@@ -182,6 +182,15 @@ static int feed_length(void)
     return n;
 }
 
+static struct public_meta meta_now(void)
+{
+    struct ledger *r = fix_open(LEDGER_READ);
+    struct public_meta m;
+    OK(public_meta_get(r, &fix_arena, &m, &fix_err));
+    ledger_close(&r);
+    return m;
+}
+
 /* ---- one worker ------------------------------------------------------------------------------ */
 
 static void new_source_is_fetched_and_promoted(void **state)
@@ -366,8 +375,10 @@ static void held_then_approved(void **state)
     struct source s = add_source("kept", "restricted");
     (void)state;
     serve("kept", BODY_A);
+    struct public_meta before = meta_now();
     const char *event = found(&s, BODY_A);
     assert_int_equal(drain().held, 1);
+    assert_int_equal(meta_now().generation, before.generation); /* nobody sees that one waits */
     assert_int_equal(head_of(&s).version, 0);
     assert_int_equal(feed_length(), 0);
     assert_int_equal(drain().held, 0); /* waits for a person, not for a worker */
@@ -383,6 +394,11 @@ static void held_then_approved(void **state)
     assert_null(strstr(c.doc.p, "127.0.0.1"));
     assert_null(strstr(c.doc.p, "sha256"));
     assert_non_null(strstr(c.doc.p, "Title of kept"));
+    assert_int_equal(c.finalized_at % DAY_MS, 0);
+    struct public_doc doc;
+    OK(public_source_get(r, &fix_arena, STR("kept"), &doc, &fix_err));
+    assert_int_equal(doc.at % DAY_MS, 0); /* it becomes Last-Modified */
+    assert_null(strstr(doc.doc.p, "127.0.0.1"));
     ledger_close(&r);
 }
 
@@ -438,6 +454,8 @@ static void sovereign_leaves_no_public_trace(void **state)
               RC_NOT_FOUND);
     OK(public_meta_get(r, &fix_arena, &after, &fix_err));
     assert_int_equal(before.last_seq, after.last_seq);
+    assert_int_equal(before.generation, after.generation); /* ETags are made of it */
+    assert_int_equal(before.changed_at, after.changed_at);
     assert_int_equal(feed_length(), 0);
     assert_int_equal(files_in("store/public"), 0);
     ledger_close(&r);
