@@ -387,6 +387,7 @@ static void endless_headers(void **state)
             fail_msg("%s: %s", paths[i], fetch_end_name(g.res.end));
         assert_int_equal(g.res.attempts, 1);
         assert_int_equal(g.n, 0);
+        assert_in_range(g.res.wire_in, 1, FETCH_HEAD_BYTES_MAX + sizeof line);
     }
 }
 
@@ -961,6 +962,21 @@ static void bad_requests(void **state)
     assert_refused(req, "pin_sha256");
 }
 
+/* A proxy would connect for us, and no address would be checked. */
+static void the_environment_names_no_proxy(void **state)
+{
+    static const char *const names[] = {"http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"};
+    struct got g;
+    (void)state;
+    server_route(&here, "/", KEEP, "HTTP/1.1 204 X\r\n\r\n");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        setenv(names[i], "http://127.0.0.1:1", 1);
+    get(&g, "/");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        unsetenv(names[i]);
+    assert_int_equal(g.res.http, 204);
+}
+
 static void the_operator_is_named(void **state)
 {
     struct got g;
@@ -1198,6 +1214,7 @@ int main(void)
         TEST(retries_begin_at_the_beginning),
         TEST(bad_headers),
         TEST(bad_requests),
+        TEST(the_environment_names_no_proxy),
         TEST(the_operator_is_named),
         TEST(many_end_once_each),
         TEST(per_host_is_respected),
