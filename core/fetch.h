@@ -62,32 +62,32 @@ struct fetch_res {
     char last_modified[64];         /* byte for byte; "" when absent or unclean */
     char content_type[128];         /* "" when absent */
     char content_encoding[32];
-    char location[FETCH_URL_MAX];   /* of the final response; "" also when it was refused */
-    int64_t content_length;         /* -1 when not announced */
-    int64_t retry_after_ms;         /* -1 when absent or unreadable; clamped to a day */
-    int64_t date_ms;                /* Date header, -1 when absent */
-    int64_t bytes_in;               /* body bytes received in all attempts and hops */
-    int64_t wire_in;                /* and with headers */
-    int64_t elapsed_ms;             /* since the first attempt began, pauses included */
-    char detail[200];               /* one line for people: why it ended so */
+    char location[FETCH_URL_MAX]; /* of the final response; "" also when it was refused */
+    int64_t content_length;       /* -1 when not announced */
+    int64_t retry_after_ms;       /* -1 when absent or unreadable; clamped to a day */
+    int64_t date_ms;              /* Date header, -1 when absent */
+    int64_t bytes_in;             /* body bytes received in all attempts and hops */
+    int64_t wire_in;              /* and with headers */
+    int64_t elapsed_ms;           /* since the first attempt began, pauses included */
+    char detail[200];             /* one line for people: why it ended so */
 };
 
 struct fetch_req {
-    const char *method;             /* "GET", "HEAD" or "POST" */
+    const char *method; /* "GET", "HEAD" or "POST" */
     const char *url;
     const struct fetch_header *headers;
     size_t n_headers;
-    struct str body;                /* POST only */
-    const char *pin_sha256;         /* "sha256//base64" of the public key, or NULL */
-    int64_t max_body;               /* bytes; required but for HEAD */
-    int64_t timeout_ms;             /* whole attempt; required */
-    int attempts;                   /* 0: as configured */
+    struct str body;        /* POST only */
+    const char *pin_sha256; /* "sha256//base64" of the public key, or NULL */
+    int64_t max_body;       /* bytes; required but for HEAD */
+    int64_t timeout_ms;     /* whole attempt; required */
+    int attempts;           /* 0: as configured */
     /* Called before the first body byte of each attempt, or at its end when the body is empty:
      * forget what came before. res holds status and headers. Return RC_OK to receive the body,
      * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
      * for redirects and responses that are tried again. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
-    enum rc (*on_body)(void *ctx, const void *p, size_t n); /* NULL: discarded */
+    enum rc (*on_body)(void *ctx, const void *p, size_t n);  /* NULL: discarded */
     void (*on_done)(void *ctx, const struct fetch_res *res); /* required; may start new requests */
     void *ctx;
 };
