@@ -975,50 +975,6 @@ static int children_of(pid_t pid, pid_t *ret, int max)
     return n;
 }
 
-static void a_killed_child_is_replaced(void **state)
-{
-    pid_t before[16], after[16];
-    int64_t end = clock_mono() + WAIT_MS;
-    (void)state;
-    assert_int_equal(children_of(api_pid, before, 16), API_PROCESSES);
-    for (int i = 0; i < API_PROCESSES; i++)
-        assert_int_equal(kill(before[i], SIGKILL), 0);
-    for (;;) {
-        int n = children_of(api_pid, after, 16);
-        bool fresh = n == API_PROCESSES;
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < API_PROCESSES; j++)
-                fresh = fresh && after[i] != before[j];
-        if (fresh)
-            break;
-        if (clock_mono() > end)
-            fail_msg("%d children after the kill", n);
-        pause_ms(20);
-    }
-    assert_int_equal(status_of(&(struct ask){.path = "/changes"}), 200);
-}
-
-/* More idle kept connections than processes: with blocking workers this is a deadlock (TRAPS). */
-static void idle_connections_keep_nobody_waiting(void **state)
-{
-    struct client idle[4 * API_PROCESSES];
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
-        idle[i] = client_open(api_sock);
-        struct answer a = client_ask(&idle[i], &(struct ask){.path = "/healthz", .keep = true});
-        assert_int_equal(a.status, 200);
-        answer_free(&a);
-    }
-    assert_int_equal(status_of(&(struct ask){.path = "/healthz"}), 200);
-    for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
-        struct answer a = client_ask(
-            &idle[i], &(struct ask){.path = "/changes", .query = "limit=1", .keep = true});
-        assert_int_equal(a.status, 200);
-        answer_free(&a);
-        client_close(&idle[i]);
-    }
-}
-
 /* A client that asks as fast as it can until the service is gone. Exit code 0: every request that
  * could be sent was answered, whole, with 200. */
 static int hammer(bool keep)
@@ -1044,6 +1000,75 @@ static int hammer(bool keep)
     }
 }
 
+/* Signals all children and waits until others have taken their place. */
+static void assert_replaced_after(int sig)
+{
+    pid_t before[16], after[16];
+    int64_t end = clock_mono() + WAIT_MS;
+    assert_int_equal(children_of(api_pid, before, 16), API_PROCESSES);
+    for (int i = 0; i < API_PROCESSES; i++)
+        assert_int_equal(kill(before[i], sig), 0);
+    for (;;) {
+        int n = children_of(api_pid, after, 16);
+        bool fresh = n == API_PROCESSES;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < API_PROCESSES; j++)
+                fresh = fresh && after[i] != before[j];
+        if (fresh)
+            break;
+        if (clock_mono() > end)
+            fail_msg("%d children after signal %d, not all of them new", n, sig);
+        pause_ms(20);
+    }
+    assert_int_equal(status_of(&(struct ask){.path = "/changes"}), 200);
+}
+
+static void a_killed_child_is_replaced(void **state)
+{
+    (void)state;
+    assert_replaced_after(SIGKILL);
+}
+
+/* One that never waits must hear the signal too, and answers what it was asked before. */
+static void a_busy_child_ends_when_told(void **state)
+{
+    pid_t clients[2 * API_PROCESSES];
+    int ended;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+        clients[i] = fork();
+        if (clients[i] == 0)
+            _exit(hammer(true));
+    }
+    assert_replaced_after(SIGTERM);
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+        kill(clients[i], SIGKILL);
+        assert_int_equal(waitpid(clients[i], &ended, 0), clients[i]);
+        assert_true(WIFSIGNALED(ended)); /* it had not given up: no request went unanswered */
+    }
+}
+
+/* More idle kept connections than processes: with blocking workers this is a deadlock (TRAPS). */
+static void idle_connections_keep_nobody_waiting(void **state)
+{
+    struct client idle[4 * API_PROCESSES];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
+        idle[i] = client_open(api_sock);
+        struct answer a = client_ask(&idle[i], &(struct ask){.path = "/healthz", .keep = true});
+        assert_int_equal(a.status, 200);
+        answer_free(&a);
+    }
+    assert_int_equal(status_of(&(struct ask){.path = "/healthz"}), 200);
+    for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
+        struct answer a = client_ask(
+            &idle[i], &(struct ask){.path = "/changes", .query = "limit=1", .keep = true});
+        assert_int_equal(a.status, 200);
+        answer_free(&a);
+        client_close(&idle[i]);
+    }
+}
+
 static void a_stop_under_load_answers_everything(void **state)
 {
     pid_t clients[6];
@@ -1057,13 +1082,13 @@ static void a_stop_under_load_answers_everything(void **state)
     int64_t begun = clock_mono();
     assert_int_equal(stop(api_pid), 0);
     assert_true(clock_mono() - begun < 9000); /* by itself, not by SIGKILL */
-    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
-        int status = -1;
-        assert_int_equal(waitpid(clients[i], &status, 0), clients[i]);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("client %zu ended with %x", i, (unsigned)status);
-    }
-    start_api();
+    int ended[ARRAY_LEN(clients)];
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++)
+        assert_int_equal(waitpid(clients[i], &ended[i], 0), clients[i]);
+    start_api(); /* first, for the tests that follow a failure */
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++)
+        if (!WIFEXITED(ended[i]) || WEXITSTATUS(ended[i]) != 0)
+            fail_msg("client %zu ended with %x", i, (unsigned)ended[i]);
     assert_int_equal(status_of(&(struct ask){.path = "/changes"}), 200);
 }
 
@@ -1147,6 +1172,7 @@ int main(void)
         cmocka_unit_test(admin_withholds_counts),
         cmocka_unit_test(admin_audits_every_call),
         cmocka_unit_test(a_killed_child_is_replaced),
+        cmocka_unit_test(a_busy_child_ends_when_told),
         cmocka_unit_test(idle_connections_keep_nobody_waiting),
         cmocka_unit_test(a_stop_under_load_answers_everything),
         cmocka_unit_test(a_second_instance_is_refused),
