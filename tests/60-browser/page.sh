@@ -1,0 +1,74 @@
+#!/bin/sh
+# The first page in a real browser: what it shows is what the api says, nothing is logged as an error,
+# nothing withheld appears. Skipped where there is no chromium.
+# shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/50-e2e/lib.sh
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+    echo "skipped: chromium is not installed"
+    summary
+    exit
+fi
+start_upstream --demo --tick 3600000
+FRESHET_DIR=$work/i
+export FRESHET_DIR
+web=$(free_port)
+base=http://127.0.0.1:$web
+
+freshet init "$FRESHET_DIR" >/dev/null
+sed "s/{port}/$port/g" tests/upstream/demo-sources.json >"$work/sources.json"
+freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+freshet config set fetch_attempts 1
+freshet source import "$work/sources.json"
+freshet check all --wait >/dev/null
+curl -sS -X POST "$u/control/tick" >/dev/null
+freshet check all --wait >/dev/null
+"$B/freshet" up --port "$web" >"$work/up.out" 2>"$work/up.err" &
+children=$!
+soon "it is up" 30 grep -q "$base/" "$work/up.out"
+
+# look PATH NAME [FLAG...]: the DOM after scripts ran is in NAME.html, what was logged in NAME.log.
+look() {
+    path=$1 name=$2
+    shift 2
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
+        --disable-background-networking --disable-component-update --disable-sync --disable-extensions \
+        --user-data-dir="$work/profile-$name" --enable-logging=stderr --virtual-time-budget=8000 "$@" \
+        --dump-dom "$base$path" >"$work/$name.html" 2>"$work/$name.log"
+}
+# Text of the page without tags, one line.
+text() { tr '\n' ' ' <"$work/$1.html" | sed -e 's/<script[^>]*>[^<]*<\/script>//g' -e 's/<[^>]*>/ /g' -e 's/  */ /g'; }
+count() { grep -o "$2" "$work/$1.html" | wc -l | tr -d ' '; }
+
+look / page
+page=$(text page)
+changes=$(curl -s "$base/changes?limit=20")
+n=$(echo "$changes" | jq '.results | length')
+# Each change says "Updated on <time>" and each digest that is public stands in a title.
+is "every change of the first page is shown" "$(tr '\n' ' ' <"$work/page.html" | sed 's/.*id="changes"//' | grep -o 'Updated on <time' | wc -l | tr -d ' ')" "$n"
+for sha in $(echo "$changes" | jq -r '.results[].object_identity.sha256 // empty'); do
+    grep -q "title=\"$sha\"" "$work/page.html" || fail "the digest $sha is shown"
+done
+has "the newest is named" "$page" "$(echo "$changes" | jq -r '.results[0].title')"
+curl -s "$base/freshness?limit=1000" | jq -r '[.results[]? // .freshness[]?][] | .title + "\t" + .label' >"$work/badges"
+tab=$(printf '\t')
+while IFS="$tab" read -r title label; do
+    # The label follows its title, with the state in words between them.
+    has "badge: $title, $label" "$page" "$title [^.]*$label"
+done <"$work/badges"
+is "a badge per source, each with its state in words" "$(count page 'class="state"')" "$(wc -l <"$work/badges")"
+lacks "it is not stuck at loading" "$page" 'Loading…'
+lacks "no sovereign source" "$(cat "$work/page.html")" 'meadow-river'
+lacks "no restricted address" "$(cat "$work/page.html")" 'archaeological-sites.geojson'
+is "no error on the console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/page.log" | head -n 5)" ''
+is "one main heading, a language, a title" "$(count page '<h1')$(count page '<html lang="en"')$(count page '<title>')" 111
+lacks "no script but its own file" "$(cat "$work/page.html")" '<script>'
+
+# ---- would an error be noticed? --------------------------------------------------------------------
+printf '<script>console.error("planted")</script>' >"$work/planted.html"
+timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
+    --user-data-dir="$work/profile-planted" --enable-logging=stderr --dump-dom "file://$work/planted.html" >/dev/null 2>"$work/planted.log"
+has "an error on the console would be noticed" "$(cat "$work/planted.log")" 'CONSOLE.*planted'
+summary
