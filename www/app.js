@@ -86,7 +86,8 @@ function trustLine(entry) {
 function changeItem(entry) {
     const item = element("li");
     const head = element("h3", entry.title || entry.source_id || "A dataset");
-    head.append(element("span", KINDS[entry.change_type] || entry.change_type, { class: "kind" }));
+    const kind = KINDS[entry.change_type] || entry.change_type; /* withheld for some */
+    if (kind) head.append(element("span", kind, { class: "kind" }));
     if (entry.unexpected) head.append(element("span", "unexpected", { class: "kind" }));
     const when = element("p", "Updated on ", { class: "facts" });
     when.append(time(entry.finalized_at));
