@@ -29,13 +29,27 @@ static const char *escape_of(unsigned char c, char room[8])
     return room;
 }
 
+/* Almost every byte there is: needs no escape and is a whole character. */
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+static size_t plain_run(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && is_plain(s.p[n]))
+        n++;
+    return n;
+}
+
 /* The inside of a JSON string: runs that need nothing are copied at once. */
 static void put_escaped(struct buf *out, struct str s)
 {
     size_t from = 0, i = 0;
     while (i < s.n) {
-        char room[8], c = s.p[i];
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') { /* almost every byte there is */
+        char room[8];
+        if (is_plain(s.p[i])) {
             i++;
             continue;
         }
@@ -66,6 +80,7 @@ static bool is_mark(const char *p, size_t n)
 void json_put_based(struct buf *out, struct str doc, struct str base)
 {
     const char *p = doc.p, *end = doc.p + doc.n, *at;
+    bool plain = plain_run(base) == base.n; /* asked once, not at every mark */
     /* Escapes are stepped over in pairs: in "\\u001F" the backslash is the escaped one, and what
      * follows is text. */
     while (p < end && (at = memchr(p, '\\', (size_t)(end - p)))) {
@@ -73,7 +88,9 @@ void json_put_based(struct buf *out, struct str doc, struct str base)
         bool mark = is_mark(at, rest);
         size_t keep = mark ? 0 : rest < 2 ? rest : 2;
         buf_add(out, p, (size_t)(at - p) + keep);
-        if (mark)
+        if (mark && plain)
+            buf_str(out, base);
+        else if (mark)
             put_escaped(out, base);
         p = at + (mark ? 6 : keep);
     }
