@@ -46,27 +46,31 @@ static bool is_name(struct str name)
     return name.n > 0;
 }
 
+static enum rc put_name(struct str name, const struct nginx_value *values, size_t n,
+                        struct buf *out, struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(name, values[i].name))
+            return put_value(&values[i], out, err);
+    return err_set(err, RC_INVALID, "", "the template asks for an unknown @%.*s@", STR_FMT(name));
+}
+
 static enum rc fill_line(struct str line, const struct nginx_value *values, size_t n,
                          struct buf *out, struct err *err)
 {
-    while (line.p && line.n) {
-        const char *at = memchr(line.p, '@', line.n);
-        const char *end = at ? memchr(at + 1, '@', line.n - (size_t)(at + 1 - line.p)) : NULL;
-        struct str name = {at ? at + 1 : "", end ? (size_t)(end - at - 1) : 0};
-        if (!is_name(name))
+    struct str before, name;
+    while (str_next(&line, '@', &before)) {
+        struct str rest = line;
+        buf_str(out, before);
+        if (before.p + before.n == line.p) /* the line is at its end, there was no @ */
             break;
-        buf_add(out, line.p, (size_t)(at - line.p));
-        size_t i = 0;
-        while (i < n && !str_is(name, values[i].name))
-            i++;
-        if (i == n)
-            return err_set(err, RC_INVALID, "", "the template asks for an unknown @%.*s@",
-                           STR_FMT(name));
-        TRY(put_value(&values[i], out, err));
-        line.n -= (size_t)(end + 1 - line.p);
-        line.p = end + 1;
+        if (str_next(&rest, '@', &name) && rest.p > name.p + name.n && is_name(name)) {
+            TRY(put_name(name, values, n, out, err));
+            line = rest;
+        } else {
+            buf_byte(out, '@'); /* only an @ */
+        }
     }
-    buf_str(out, line);
     buf_byte(out, '\n');
     return RC_OK;
 }
