@@ -20,9 +20,9 @@
 #include "core/buf.h"
 #include "core/rc.h"
 
-#define JSON_MAX (64u << 20)  /* no configuration or metadata document is larger */
-#define JSON_DEPTH_MAX 64     /* deeper nesting is an attack, not data */
-#define JSON_BASE "\x1f"      /* the mark of the public base URL, inside C strings */
+#define JSON_MAX (64u << 20) /* no configuration or metadata document is larger */
+#define JSON_DEPTH_MAX 64    /* deeper nesting is an attack, not data */
+#define JSON_BASE "\x1f"     /* the mark of the public base URL, inside C strings */
 
 /* Parses text into *ret (arena memory). `what` names the document in errors ("sources.json").
  * flags: 0 for strict JSON, JSON_RELAXED also takes comments and trailing commas (settings). */
@@ -35,7 +35,8 @@ MUST_CHECK enum rc json_parse_file(struct arena *a, const char *path, unsigned f
 /* Checked getters of an object's member. A missing or null member leaves *ret untouched and is
  * RC_OK; a member of another type is RC_INVALID naming it. Strings are refused when they hold
  * control characters. */
-MUST_CHECK enum rc json_get_str(yyjson_val *obj, const char *key, const char **ret, struct err *err);
+MUST_CHECK enum rc json_get_str(yyjson_val *obj, const char *key, const char **ret,
+                                struct err *err);
 MUST_CHECK enum rc json_get_i64(yyjson_val *obj, const char *key, int64_t min, int64_t max,
                                 int64_t *ret, struct err *err);
 MUST_CHECK enum rc json_get_num(yyjson_val *obj, const char *key, double *ret, struct err *err);

@@ -20,8 +20,7 @@
 #include "ledger/ledger.h"
 
 /* A filter by source: parameters 3 to 18, of which unused ones are NULL and match nothing. */
-#define SOURCE_LIST                                                                                \
-    "(?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+#define SOURCE_LIST "(?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
 #define SOURCE_LIST_FIRST 3
 
 enum stmt_id {
@@ -37,7 +36,7 @@ struct ledger {
     sha256_fn *hash;
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx;
-    int wal_pages;     /* after the last commit */
+    int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
     sqlite3_stmt *stmts[Q_COUNT];
 };

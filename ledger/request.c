@@ -7,7 +7,7 @@
 
 static const char *const scope_names[] = {
 #define X(bit, name) [SCOPE_BIT_##bit] = name,
-    SCOPES(X)
+#include "ledger/scopes.def"
 #undef X
 };
 #define ALL_SCOPES ((1u << ARRAY_LEN(scope_names)) - 1)

@@ -10,19 +10,15 @@
 
 #include "ledger/ledger.h"
 
-/* Scopes, one bit each: X(bit, name) */
-#define SCOPES(X)                                                                                  \
-    X(CHECK, "check")                                                                              \
-    X(SOURCES, "sources") X(ROLLBACK, "rollback") X(APPROVE, "approve") X(REPLAY, "replay")        \
-        X(READ_RESTRICTED, "read:restricted")
+/* One bit each. */
 enum scope_bit {
 #define X(bit, name) SCOPE_BIT_##bit,
-    SCOPES(X)
+#include "ledger/scopes.def"
 #undef X
 };
 enum scope {
 #define X(bit, name) SCOPE_##bit = 1 << SCOPE_BIT_##bit,
-    SCOPES(X)
+#include "ledger/scopes.def"
 #undef X
 };
 /* "check,sources" or "check sources" or "all" → bits. RC_INVALID names the unknown scope. */

@@ -24,7 +24,8 @@ static void serve(int fd, const char *type)
 {
     FCGX_Request q;
     char head[256];
-    int n = snprintf(head, sizeof head, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", type, length);
+    int n =
+        snprintf(head, sizeof head, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", type, length);
     FCGX_InitRequest(&q, fd, 0);
     while (FCGX_Accept_r(&q) == 0) {
         FCGX_PutStr(head, n, q.out);

@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 {
     if (argc < 6)
         return 2;
-    long count = strtol(argv[2], NULL, 10), parallel = strtol(argv[3], NULL, 10), next = 0, done = 0;
+    long count = strtol(argv[2], NULL, 10), parallel = strtol(argv[3], NULL, 10), next = 0,
+         done = 0;
     long not_modified = 0;
     struct curl_slist *headers = curl_slist_append(curl_slist_append(NULL, argv[4]), argv[5]);
     CURLM *m = curl_multi_init();
