@@ -25,16 +25,17 @@ struct log_field {
     int64_t i;       /* a number when s is NULL */
 };
 /* A function, as compilers object to asking an array or a literal whether it is NULL. */
-static inline struct log_field LOG_S(const char *key, const char *value) {
+static inline struct log_field log_text(const char *key, const char *value)
+{
     return (struct log_field){key, value ? value : "", 0};
 }
+#define LOG_S(k, v) log_text((k), (v))
 #define LOG_I(k, v) ((struct log_field){(k), 0, (v)})
 #define log_event(level, code, ...)                                                                \
     log_fields((level), (code), (const struct log_field[]){__VA_ARGS__, {0, 0, 0}})
 
 /* proc is the short program name ("handler"); path NULL keeps standard error. */
-MUST_CHECK enum rc
-log_open(const char *proc, const char *path, struct err *err);
+MUST_CHECK enum rc log_open(const char *proc, const char *path, struct err *err);
 void log_level_min(enum log_level level);
 void log_fields(enum log_level level, const char *code, const struct log_field *fields);
 /* An err as an event: code, rc name, field and message. */
