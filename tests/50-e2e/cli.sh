@@ -52,6 +52,9 @@ is "others cannot look into the folder" "$(stat -c %a "$dir" | cut -c 3)" 0
 for f in freshet.json policy.json ledger.db store/public store/restricted runs run log spool; do
     if [ -e "$dir/$f" ]; then pass "init made $f"; else fail "init made $f"; fi
 done
+for f in freshet.json policy.json ledger.db; do
+    is "others cannot read $f" "$(stat -c %a "$dir/$f" | cut -c 3)" 0
+done
 is "policy has a version" "$(jq -r .version "$dir/policy.json")" 1
 before=$(sha256sum "$dir/freshet.json" "$dir/ledger.db")
 run 1 freshet init "$dir"
