@@ -62,15 +62,15 @@ enum place { IN_REQ, IN_ORIGIN, IN_INTAKE };
 
 static const struct {
     struct str name;
-    enum place place;
     size_t offset;
+    enum place place;
     bool once;
 } table[] = {
 #define OFFSET_REQ(m) offsetof(struct req, m)
 #define OFFSET_ORIGIN(m) offsetof(struct origin, m)
 #define OFFSET_INTAKE(m) offsetof(struct intake, m)
 #define X(param, where, member, single)                                                            \
-    {{"" param, sizeof(param) - 1}, IN_##where, OFFSET_##where(member), single},
+    {{"" param, sizeof(param) - 1}, OFFSET_##where(member), IN_##where, single},
     PARAMS(X)
 #undef X
 };

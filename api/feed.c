@@ -268,7 +268,7 @@ enum rc feed_render(struct ledger *l, struct arena *a, const struct feed_query *
 enum rc feed_list(struct req *r, struct resp *w, struct err *err)
 {
     struct feed_query q;
-    struct feed_page page;
+    struct feed_page page = {0};
     int64_t first_seq = -1;
     feed_query_init(&q);
     for (size_t i = 0; i < r->n_params; i++) {

@@ -82,6 +82,12 @@ static inline void wire_record(struct wire *w, unsigned char type, const void *p
     w->n += n + 8;
 }
 
+static inline void wire_bytes(char *out, size_t *n, const void *p, size_t len)
+{
+    memcpy(out + *n, p, len);
+    *n += len;
+}
+
 static inline void wire_param(char *out, size_t room, size_t *n, const char *name,
                               const char *value)
 {
@@ -92,10 +98,9 @@ static inline void wire_param(char *out, size_t room, size_t *n, const char *nam
                             (unsigned char)(b >> 8),         (unsigned char)b};
     if (*n + a + b + 8 > room)
         return;
-    memcpy(out + *n, len, 8);
-    memcpy(out + *n + 8, name, a);
-    memcpy(out + *n + 8 + a, value, b);
-    *n += a + b + 8;
+    wire_bytes(out, n, len, sizeof len);
+    wire_bytes(out, n, name, a);
+    wire_bytes(out, n, value, b);
 }
 
 static inline void wire_ask(struct wire *w, const struct ask *q)
