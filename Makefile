@@ -11,7 +11,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 comma := ,
-B := build$(if $(findstring clang,$(CC)),/clang)$(if $(SANITIZER),/san)
+san := $(if $(filter-out address$(comma)undefined,$(SANITIZER)),-$(subst $(comma),-,$(SANITIZER)))
+B := build$(if $(findstring clang,$(CC)),/clang)$(if $(SANITIZER),/san$(san))
 
 WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes \
         -Wmissing-prototypes -Wundef -Werror

@@ -41,6 +41,18 @@ static bool is_restricted(const struct public_fresh *f)
     return strcmp(f->level, "restricted") == 0;
 }
 
+/* A text is NULL when there was no memory for it. */
+static enum rc check_whole(const struct public_fresh *f, struct err *err)
+{
+    const char *const texts[] = {f->source_id, f->title,  f->collection, f->level,
+                                 f->window,    f->run_id, f->identity,   f->delta_id,
+                                 f->qa_status, f->qa_note};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (!texts[i])
+            return err_set(err, RC_NOMEM, "", "no memory for the facts of a source");
+    return RC_OK;
+}
+
 /* ---- verdict ---------------------------------------------------------------------------------- */
 
 static int64_t day_of(int64_t at)
@@ -291,6 +303,7 @@ enum rc freshness_find(struct req *r, struct public_meta *ret_m, struct public_f
         return route_not_found(err);
     TRY(public_meta_get(r->ledger, r->arena, ret_m, err));
     TRY(route_lookup(public_fresh_get(r->ledger, r->arena, r->path_vars[0], ret, err), err));
+    TRY(check_whole(ret, err));
     freshness_judge(ret, r->now, ret_v);
     return RC_OK;
 }
@@ -322,7 +335,7 @@ static enum rc list_row(void *ctx, const struct public_fresh *f, struct err *err
 {
     struct listing *x = ctx;
     struct verdict v;
-    (void)err;
+    TRY(check_whole(f, err));
     x->seen++;
     snprintf(x->last, sizeof x->last, "%s", f->source_id);
     freshness_judge(f, x->r->now, &v);
@@ -359,21 +372,30 @@ static enum rc list_rows(struct listing *x, struct err *err)
     return RC_OK;
 }
 
+/* A page of this very list: same filters, from another place. */
+static void put_page(const struct listing *x, const char *rel, struct str after)
+{
+    struct buf *b = &x->w->body;
+    buf_printf(b, "{\"rel\":\"%s\",\"href\":\"", rel);
+    buf_str(b, x->r->base);
+    buf_printf(b, "/freshness?limit=%lld", (long long)x->limit);
+    if (after.n)
+        buf_printf(b, "&after=%.*s", STR_FMT(after));
+    if (x->state.p)
+        buf_printf(b, "&state=%.*s", STR_FMT(x->state));
+    if (x->collection.p)
+        buf_printf(b, "&collection=%.*s", STR_FMT(x->collection));
+    buf_puts(b, "\",\"type\":\"application/json\"}");
+}
+
 static void list_end(struct listing *x)
 {
     struct buf *b = &x->w->body;
-    buf_puts(b, "],\"links\":[{\"rel\":\"self\",\"href\":\"");
-    buf_str(b, x->r->base);
-    buf_puts(b, "/freshness\",\"type\":\"application/json\"}");
+    buf_puts(b, "],\"links\":[");
+    put_page(x, "self", req_param(x->r, "after"));
     if (x->more) {
-        buf_puts(b, ",{\"rel\":\"next\",\"href\":\"");
-        buf_str(b, x->r->base);
-        buf_printf(b, "/freshness?limit=%lld&after=%s", (long long)x->limit, x->cut);
-        if (x->state.p)
-            buf_printf(b, "&state=%.*s", STR_FMT(x->state));
-        if (x->collection.p)
-            buf_printf(b, "&collection=%.*s", STR_FMT(x->collection));
-        buf_puts(b, "\",\"type\":\"application/json\"}");
+        buf_byte(b, ',');
+        put_page(x, "next", str_of(x->cut));
     }
     buf_puts(b, "]}");
 }

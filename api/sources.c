@@ -2,6 +2,8 @@
  *
  * Invariants
  *   1. The list holds what the public may see, and counts nothing else.
+ *   2. Health is read beside the description, not stored in it: it moves with every check, and must
+ *      never say "ok" while the freshness of the same source says that checks fail.
  * Called by the route table. */
 #include "api/documents.h"
 
@@ -9,13 +11,44 @@
 #define LIST_LIMIT_MAX 1000
 #define SOURCE_ID_MAX 128
 
+static const char *health_state(const struct public_source_row *s)
+{
+    return s->checked_at < 0 ? "unknown" : s->failures > 0 ? "failing" : "ok";
+}
+
+/* The stored description with its health put before the closing brace. */
+static void put_source(struct buf *b, const struct public_source_row *s, struct str base)
+{
+    json_put_based(b, (struct str){s->d.doc.p, s->d.doc.n - 1}, base);
+    if (s->shown) {
+        buf_printf(b, ",\"health\":{\"state\":\"%s\",\"last_outcome\":", health_state(s));
+        if (s->last_outcome.n)
+            json_put_str(b, s->last_outcome);
+        else
+            buf_puts(b, "null");
+        buf_printf(b, ",\"failures\":%lld", (long long)s->failures);
+        put_time(b, "checked_at", s->checked_at);
+        put_time(b, "reached_at", s->reached_at);
+        put_time(b, "next_check_at", s->next_check_at);
+        buf_byte(b, '}');
+    }
+    buf_byte(b, '}');
+}
+
 enum rc sources_one(struct req *r, struct resp *w, struct err *err)
 {
-    struct public_doc d = {0};
+    struct public_source_row s = {0};
+    struct public_meta m = {0};
     if (!str_is_slug(r->path_vars[0], SOURCE_ID_MAX))
         return route_not_found(err);
-    TRY(route_lookup(public_source_get(r->ledger, r->arena, r->path_vars[0], &d, err), err));
-    return document_put(r, w, &d, err);
+    TRY(route_lookup(public_source_get(r->ledger, r->arena, r->path_vars[0], &s, err), err));
+    TRY(public_meta_get(r->ledger, r->arena, &m, err));
+    put_source(&w->body, &s, r->base);
+    struct etag e = etag_start(m.policy_version, r->base);
+    etag_int(&e, s.d.gen);
+    etag_set(&e, w);
+    w->last_modified = s.d.at;
+    return RC_OK;
 }
 
 struct listing {
@@ -27,7 +60,7 @@ struct listing {
     struct etag etag;
 };
 
-static enum rc list_row(void *ctx, struct str id, const struct public_doc *d, struct err *err)
+static enum rc list_row(void *ctx, const struct public_source_row *s, struct err *err)
 {
     struct listing *x = ctx;
     (void)err;
@@ -37,23 +70,28 @@ static enum rc list_row(void *ctx, struct str id, const struct public_doc *d, st
     }
     if (x->n++ > 0)
         buf_byte(&x->w->body, ',');
-    json_put_based(&x->w->body, d->doc, x->r->base);
-    snprintf(x->last, sizeof x->last, "%.*s", STR_FMT(id));
-    etag_int(&x->etag, d->gen);
-    x->newest = d->at > x->newest ? d->at : x->newest;
+    put_source(&x->w->body, s, x->r->base);
+    snprintf(x->last, sizeof x->last, "%.*s", STR_FMT(s->source_id));
+    etag_int(&x->etag, s->d.gen);
+    x->newest = s->d.at > x->newest ? s->d.at : x->newest;
     return RC_OK;
 }
 
-static void list_end(struct listing *x)
+static void put_page(const struct listing *x, const char *rel, struct str after)
+{
+    char path[64 + SOURCE_ID_MAX];
+    snprintf(path, sizeof path, "/sources?limit=%lld%s%.*s", (long long)x->limit,
+             after.n ? "&after=" : "", STR_FMT(after));
+    put_link(&x->w->body, rel, x->r->base, path);
+}
+
+static void list_end(const struct listing *x)
 {
     struct buf *b = &x->w->body;
-    char path[64 + SOURCE_ID_MAX];
     buf_puts(b, "],\"links\":[");
-    put_link(b, "self", x->r->base, "/sources");
-    if (x->more) {
-        snprintf(path, sizeof path, "/sources?limit=%lld&after=%s", (long long)x->limit, x->last);
-        put_link(b, "next", x->r->base, path);
-    }
+    put_page(x, "self", req_param(x->r, "after"));
+    if (x->more)
+        put_page(x, "next", str_of(x->last));
     buf_puts(b, "]}");
 }
 

@@ -103,7 +103,7 @@ enum rc entry_render(struct arena *a, const struct facts *f, struct str *ret, st
     yyjson_mut_obj_add_bool(d, o, "unexpected", f->cand->unexpected);
     json_add_str(d, o, "sensitivity", level_name(f->source->level));
     yyjson_mut_obj_add_arr(d, o, "redacted");
-    yyjson_mut_obj_add_val(d, o, "rollback_ref",
-                           json_fmt(d, "freshet rollback %s --reason \"...\"", f->delta_id));
+    /* Nothing can take a change back by one action yet, so nothing is named. */
+    yyjson_mut_obj_add_null(d, o, "rollback_ref");
     return json_write(a, d, 0, ret, err);
 }

@@ -52,20 +52,6 @@ static enum rc add_triggers(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *
     return RC_OK;
 }
 
-/* As of its time: the clocks that move with every check are in the freshness document. */
-static void add_health(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p, int64_t now)
-{
-    const struct check_state *st = &p->state;
-    yyjson_mut_val *h = yyjson_mut_obj_add_obj(d, o, "health");
-    json_add_str(d, h, "state",
-                 st->checked_at < 0 ? "unknown"
-                 : st->failures > 0 ? "failing"
-                                    : "ok");
-    json_add_str(d, h, "last_outcome", *st->last_outcome ? st->last_outcome : NULL);
-    yyjson_mut_obj_add_int(d, h, "failures", st->failures);
-    json_add_time(d, h, "as_of", now);
-}
-
 static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
 {
     if (p->head.version == 0) {
@@ -107,8 +93,7 @@ static void add_declared(yyjson_mut_doc *d, yyjson_mut_val *o, const struct sour
     json_add_str(d, o, "media_type", *s->media_type ? s->media_type : NULL);
 }
 
-static enum rc describe(struct arena *a, const struct picture *p, int64_t now, struct str *ret,
-                        struct err *err)
+static enum rc describe(struct arena *a, const struct picture *p, struct str *ret, struct err *err)
 {
     const struct source *s = p->s;
     struct str whole;
@@ -125,7 +110,6 @@ static enum rc describe(struct arena *a, const struct picture *p, int64_t now, s
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
     add_identity(d, o, p);
-    add_health(d, o, p, now);
     yyjson_mut_obj_add_arr(d, o, "redacted");
     add_links(d, o, s->id);
     TRY(json_write(a, d, 0, &whole, err));
@@ -199,6 +183,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
         .failures = shown_number(s, "failures", p->state.failures),
         .next_check_at = redact_time(s->level, "next_check_at", p->state.next_check_at),
+        .last_outcome = shown(s, "last_outcome", p->state.last_outcome),
         .window = shown(s, "window", window),
         .run_id = shown(s, "run_id", has_head ? p->head.run_id : NULL),
         .identity = shown(s, "identity", has_head ? p->identity : NULL),
@@ -218,7 +203,7 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
     TRY(look(l, a, inst, s, &p, err));
-    TRY(describe(a, &p, now, &doc, err));
+    TRY(describe(a, &p, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
     TRY(publish_source(l, &row, redact_time(s->level, "updated_at", now), err));

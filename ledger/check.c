@@ -150,8 +150,9 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
     if (r->level >= LEVEL_RESTRICTED)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
-    return query_run(l, Q_FRESH_CHECKED, err, "immimi", r->src_no, r->state.checked_at,
-                     r->state.reached_at, r->state.failures, r->state.next_check_at, gen);
+    return query_run(l, Q_FRESH_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
+                     r->state.reached_at, r->state.failures, r->state.next_check_at,
+                     outcome_name(r->outcome), gen);
 }
 
 static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now, struct err *err)

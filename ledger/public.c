@@ -27,23 +27,31 @@ enum rc public_meta_get(struct ledger *l, struct arena *a, struct public_meta *r
     return ret->policy_version ? RC_OK : err_set(err, RC_NOMEM, "", "no memory");
 }
 
-static enum rc get_doc(struct ledger *l, struct arena *a, enum stmt_id id, struct str key,
-                       struct public_doc *ret, struct err *err)
+static enum rc read_doc(struct ledger *l, struct arena *a, struct query *q, struct public_doc *ret,
+                        struct err *err)
 {
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, id, &q, err, "s", key));
-    TRY(one_row(l, &q, err));
-    struct public_doc d = {.doc = col_str(a, &q, 0), .gen = col_i64(&q, 1), .at = col_i64(&q, 2)};
+    TRY(one_row(l, q, err));
+    struct public_doc d = {.doc = col_str(a, q, 0), .gen = col_i64(q, 1), .at = col_i64(q, 2)};
     if (!d.doc.p)
         return err_set(err, RC_NOMEM, "", "no memory for a document");
     *ret = d;
     return RC_OK;
 }
 
-enum rc public_source_get(struct ledger *l, struct arena *a, struct str id, struct public_doc *ret,
-                          struct err *err)
+static enum rc get_doc(struct ledger *l, struct arena *a, enum stmt_id id, struct str key,
+                       struct public_doc *ret, struct err *err)
 {
-    return get_doc(l, a, Q_R_SOURCE, id, ret, err);
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, id, &q, err, "s", key));
+    return read_doc(l, a, &q, ret, err);
+}
+
+enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
+                        struct str item_id, struct public_doc *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_ITEM, &q, err, "ss", collection, item_id));
+    return read_doc(l, a, &q, ret, err);
 }
 
 enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
@@ -202,6 +210,35 @@ enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit, pub
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+static struct public_source_row view_source(const struct query *q)
+{
+    return (struct public_source_row){
+        .source_id = col_view(q, 0),
+        .d = {.doc = col_view(q, 1), .gen = col_i64(q, 2), .at = col_i64(q, 3)},
+        .shown = col_i64(q, 4) != 0,
+        .checked_at = col_time(q, 5),
+        .reached_at = col_time(q, 6),
+        .failures = col_i64(q, 7),
+        .next_check_at = col_time(q, 8),
+        .last_outcome = col_view(q, 9)};
+}
+
+enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
+                          struct public_source_row *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_R_SOURCE, &q, err, "s", id));
+    TRY(one_row(l, &q, err));
+    struct public_source_row s = view_source(&q);
+    s.source_id = col_str(a, &q, 0);
+    s.d.doc = col_str(a, &q, 1);
+    s.last_outcome = col_str(a, &q, 9);
+    if (!s.source_id.p || !s.d.doc.p || !s.last_outcome.p)
+        return err_set(err, RC_NOMEM, "", "no memory for a document");
+    *ret = s;
+    return RC_OK;
+}
+
 enum rc public_source_each(struct ledger *l, struct str after, int64_t limit, public_source_fn *fn,
                            void *ctx, struct err *err)
 {
@@ -209,8 +246,8 @@ enum rc public_source_each(struct ledger *l, struct str after, int64_t limit, pu
     enum rc rc;
     TRY(query_open(l, Q_R_SOURCES, &q, err, "si", after, limit));
     while ((rc = query_next(l, &q, err)) == RC_OK) {
-        struct public_doc d = {.doc = col_view(&q, 0), .gen = col_i64(&q, 1), .at = col_i64(&q, 2)};
-        TRY(fn(ctx, col_view(&q, 3), &d, err));
+        struct public_source_row s = view_source(&q);
+        TRY(fn(ctx, &s, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

@@ -18,8 +18,8 @@ struct public_doc {
     struct str doc;
     int64_t gen, at;
 };
-MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
-                                     struct public_doc *ret, struct err *err);
+MUST_CHECK enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
+                                   struct str item_id, struct public_doc *ret, struct err *err);
 MUST_CHECK enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                                    struct public_doc *ret, struct err *err);
 MUST_CHECK enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
@@ -58,8 +58,18 @@ MUST_CHECK enum rc public_fresh_get(struct ledger *l, struct arena *a, struct st
 /* By id, after `after` ("" from the start), at most limit. */
 MUST_CHECK enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit,
                                      public_fresh_fn *fn, void *ctx, struct err *err);
-typedef enum rc public_source_fn(void *ctx, struct str source_id, const struct public_doc *d,
-                                 struct err *err);
+
+/* A description, and the health that moves with every check beside it. */
+struct public_source_row {
+    struct str source_id, last_outcome; /* last_outcome "" before the first check */
+    struct public_doc d;
+    bool shown; /* may its health be shown? */
+    int64_t checked_at, reached_at, failures, next_check_at;
+};
+MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
+                                     struct public_source_row *ret, struct err *err);
+/* Views are valid during the call. */
+typedef enum rc public_source_fn(void *ctx, const struct public_source_row *s, struct err *err);
 MUST_CHECK enum rc public_source_each(struct ledger *l, struct str after, int64_t limit,
                                       public_source_fn *fn, void *ctx, struct err *err);
 

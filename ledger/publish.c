@@ -25,16 +25,14 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
     return query_run(l, Q_PUB_FRESH, err,
-                     "tittt"
-                     "iii"
-                     "mmm"
-                     "im"
-                     "ttttt"
-                     "ti",
+                     "tittt"    /* who */
+                     "iii"      /* what it declares */
+                     "mmmimt"   /* clocks of its checks */
+                     "tttttti", /* its head */
                      p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
                      (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
-                     p->reached_at, p->failures, p->next_check_at, p->window, p->run_id,
-                     p->identity, p->delta_id, p->qa_status, p->qa_note, gen);
+                     p->reached_at, p->failures, p->next_check_at, p->last_outcome, p->window,
+                     p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)

@@ -14,7 +14,8 @@ struct public_source {
     int64_t freshness_days;
     int64_t updated_at, checked_at, reached_at, failures,
         next_check_at; /* -1: absent or withheld */
-    const char *window, *run_id, *identity, *delta_id, *qa_status, *qa_note; /* NULL: absent */
+    const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
+        *qa_note; /* NULL: absent */
 };
 /* What a description needs to know beside head and state. */
 struct public_facts {

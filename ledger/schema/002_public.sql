@@ -52,6 +52,7 @@ CREATE TABLE public_freshness (
     reached_at     INTEGER,
     failures       INTEGER NOT NULL DEFAULT 0,
     next_check_at  INTEGER,
+    last_outcome   TEXT,
     window         TEXT,
     run_id         TEXT,
     identity       TEXT,    -- hex digest

@@ -395,10 +395,11 @@ static void held_then_approved(void **state)
     assert_null(strstr(c.doc.p, "sha256"));
     assert_non_null(strstr(c.doc.p, "Title of kept"));
     assert_int_equal(c.finalized_at % DAY_MS, 0);
-    struct public_doc doc;
-    OK(public_source_get(r, &fix_arena, STR("kept"), &doc, &fix_err));
-    assert_int_equal(doc.at % DAY_MS, 0); /* it becomes Last-Modified */
-    assert_null(strstr(doc.doc.p, "127.0.0.1"));
+    struct public_source_row row;
+    OK(public_source_get(r, &fix_arena, STR("kept"), &row, &fix_err));
+    assert_int_equal(row.d.at % DAY_MS, 0); /* it becomes Last-Modified */
+    assert_null(strstr(row.d.doc.p, "127.0.0.1"));
+    assert_false(row.shown);
     ledger_close(&r);
 }
 
@@ -437,7 +438,7 @@ static void rule_holds_a_public_source(void **state)
 static void sovereign_leaves_no_public_trace(void **state)
 {
     struct source s = add_source("secret-canary", "sovereign");
-    struct public_doc doc;
+    struct public_source_row row;
     struct public_fresh fresh;
     struct public_meta before, after;
     struct ledger *r = fix_open(LEDGER_READ);
@@ -449,7 +450,7 @@ static void sovereign_leaves_no_public_trace(void **state)
     OK(inbox_decide(led, event, true, "Steward", "yes", 3000, &fix_err));
     assert_int_equal(drain().done, 1);
     assert_head(&s, 1, BODY_A);
-    assert_rc(public_source_get(r, &fix_arena, STR("secret-canary"), &doc, &fix_err), RC_NOT_FOUND);
+    assert_rc(public_source_get(r, &fix_arena, STR("secret-canary"), &row, &fix_err), RC_NOT_FOUND);
     assert_rc(public_fresh_get(r, &fix_arena, STR("secret-canary"), &fresh, &fix_err),
               RC_NOT_FOUND);
     OK(public_meta_get(r, &fix_arena, &after, &fix_err));

@@ -246,7 +246,7 @@ static struct answer ask_at(const char *sock, const struct ask *q)
 {
     struct client c = client_open(sock);
     struct answer a = client_ask(&c, q);
-    if (!a.complete)
+    if (!a.complete || !a.raw)
         fail_msg("no answer to %s %s", q->method ? q->method : "GET", q->path);
     client_close(&c);
     return a;
@@ -283,11 +283,11 @@ static const char *member(const char *body, const char *key)
     return s ? s : "";
 }
 
-/* The address of a pattern with its variable filled in. */
+/* The address of a pattern with its variables, and what is between them, filled in. */
 static const char *address(const char *pattern, const char *value)
 {
     static char out[256];
-    const char *open = strchr(pattern, '{'), *close = strchr(pattern, '}');
+    const char *open = strchr(pattern, '{'), *close = strrchr(pattern, '}');
     if (open && close)
         snprintf(out, sizeof out, "%.*s%s%s", (int)(open - pattern), pattern, value, close + 1);
     else
@@ -303,6 +303,11 @@ static const char *value_of(const char *pattern, enum whose who)
     const struct change *c = who == PUBLIC       ? &roads_change
                              : who == RESTRICTED ? &caves_change
                                                  : &sov_change;
+    if (strstr(pattern, "{item}"))
+        return who == PUBLIC       ? "kansas/items/roads-v1"
+               : who == RESTRICTED ? "kansas/items/caves-v1"
+               : who == SOVEREIGN  ? "canary-sov-collection/items/" SOV_ID "-v1"
+                                   : "never-was-here/items/never-was-here-v1";
     if (strstr(pattern, "{source}"))
         return who == PUBLIC       ? "roads"
                : who == RESTRICTED ? "caves"
@@ -621,7 +626,7 @@ static void cursors_before_the_retention_are_410(void **state)
 
 static void assert_same(const struct answer *a, const struct answer *b, const char *what)
 {
-    if (a->n != b->n || memcmp(a->raw, b->raw, a->n) != 0)
+    if (!a->raw || !b->raw || a->n != b->n || memcmp(a->raw, b->raw, a->n) != 0)
         fail_msg("%s differ:\n%s\n----\n%s", what, a->raw, b->raw);
 }
 
@@ -655,14 +660,19 @@ static void filters_do_not_tell_sovereign_from_unknown(void **state)
     struct answer s = get("/changes", "source=" SOV_ID),
                   n = get("/changes", "source=never-was-id0");
     assert_int_equal(strlen(SOV_ID), strlen("never-was-id0"));
-    char *echo = strstr(s.raw, SOV_ID);
+    char *echo = s.raw ? strstr(s.raw, SOV_ID) : NULL;
     assert_non_null(echo);
-    memcpy(echo, "never-was-id0", strlen(SOV_ID));
+    for (size_t i = 0; echo && i < strlen(SOV_ID); i++)
+        echo[i] = "never-was-id0"[i];
     assert_same(&s, &n, "filtered feeds");
     answer_free(&s);
     answer_free(&n);
     s = get("/freshness", "collection=canary-sov-collection");
     n = get("/freshness", "collection=never-was-collection0");
+    echo = s.raw ? strstr(s.raw, "canary-sov-collection") : NULL; /* the self link says it back */
+    assert_non_null(echo);
+    for (size_t i = 0; echo && i < strlen("canary-sov-collection"); i++)
+        echo[i] = "never-was-collection0"[i];
     assert_same(&s, &n, "filtered lists");
     answer_free(&s);
     answer_free(&n);
@@ -676,10 +686,10 @@ static void assert_clean(const char *text, size_t n, const char *where)
                                  caves_change.run_id, caves_change.delta_id,
                                  sov_change.run_id,   sov_change.event_id,
                                  sov_change.delta_id};
-    for (size_t i = 0; i < ARRAY_LEN(canaries); i++)
+    for (size_t i = 0; text && i < ARRAY_LEN(canaries); i++)
         if (memmem(text, n, canaries[i], strlen(canaries[i])))
             fail_msg("%s: %s came out: %.2000s", where, canaries[i], text);
-    for (size_t i = 0; i < ARRAY_LEN(private_ids); i++)
+    for (size_t i = 0; text && i < ARRAY_LEN(private_ids); i++)
         if (memmem(text, n, private_ids[i], strlen(private_ids[i])))
             fail_msg("%s: %s came out: %.2000s", where, private_ids[i], text);
 }
