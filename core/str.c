@@ -185,6 +185,6 @@ enum rc hex_decode(struct str s, void *ret, size_t n)
         if (hex_value(s.p[i]) < 0)
             return RC_INVALID;
     for (size_t i = 0; i < n; i++)
-        out[i] = (unsigned char)(hex_value(s.p[2 * i]) << 4 | hex_value(s.p[2 * i + 1]));
+        out[i] = (unsigned char)(hex_value(s.p[2 * i]) * 16 + hex_value(s.p[2 * i + 1]));
     return RC_OK;
 }

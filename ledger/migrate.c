@@ -29,7 +29,7 @@ static int64_t newest(void)
 
 static enum rc read_versions(struct ledger *l, int64_t *ret_have, struct err *err)
 {
-    int64_t have, app;
+    int64_t have = 0, app = 0;
     TRY(pragma_i64(l, "PRAGMA user_version", &have, err));
     TRY(pragma_i64(l, "PRAGMA application_id", &app, err));
     if (have > 0 && app != LEDGER_APPLICATION_ID)

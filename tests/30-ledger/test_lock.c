@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "ledger/query.h"
 
 static bool lock_removed;
 static long writes_seen, writes_unlocked, checkpoints_seen;
@@ -240,18 +241,14 @@ static int writer_child(int who, int pipe_fd)
     return write(pipe_fd, &n, sizeof n) == sizeof n ? 0 : 3;
 }
 
-static int64_t storm_rows(void)
+static int64_t storm_rows(struct ledger *reader)
 {
-    sqlite3 *db;
-    sqlite3_stmt *s;
-    char path[128];
-    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    sqlite3_prepare_v2(db, "SELECT count(*) FROM replay_log WHERE kind = 'storm'", -1, &s, NULL);
+    sqlite3_stmt *s = NULL;
+    const char *sql = "SELECT count(*) FROM replay_log WHERE kind = 'storm'";
+    assert_int_equal(sqlite3_prepare_v2(reader->db, sql, -1, &s, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(s), SQLITE_ROW);
     int64_t n = sqlite3_column_int64(s, 0);
     sqlite3_finalize(s);
-    sqlite3_close(db);
     return n;
 }
 
@@ -265,8 +262,9 @@ static void test_two_writers_and_a_reader_lose_nothing(void **state)
     for (int i = 0; i < 2; i++)
         if ((kids[i] = fork()) == 0)
             _exit(writer_child(i, fds[1]));
+    struct ledger *reader = fix_open(LEDGER_INBOX);
     for (int64_t end = clock_mono() + STORM_MS; clock_mono() < end; before = seen) {
-        seen = storm_rows();
+        seen = storm_rows(reader);
         assert_true(seen >= before); /* a reader never sees a commit vanish */
     }
     for (int i = 0; i < 2; i++) {
@@ -279,7 +277,8 @@ static void test_two_writers_and_a_reader_lose_nothing(void **state)
     }
     close(fds[0]);
     close(fds[1]);
-    assert_int_equal(storm_rows(), acknowledged);
+    assert_int_equal(storm_rows(reader), acknowledged);
+    ledger_close(&reader);
 }
 
 int main(void)
