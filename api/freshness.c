@@ -38,7 +38,7 @@ const char *fresh_state_shape(enum fresh_state s)
 
 static bool is_restricted(const struct public_fresh *f)
 {
-    return strcmp(f->level, "restricted") == 0;
+    return str_is(str_of(f->level), "restricted");
 }
 
 /* A text is NULL when there was no memory for it. */
