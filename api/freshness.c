@@ -222,7 +222,7 @@ static void put_evidence(struct buf *b, const struct public_fresh *f, struct str
     bool open = !is_restricted(f);
     put_text(b, "run_id", open ? f->run_id : "");
     put_key(b, "object_identity");
-    if (open && f->identity[0])
+    if (open && str_of(f->identity).n)
         buf_printf(b, "{\"sha256\":\"%s\"}", f->identity);
     else
         buf_puts(b, "null");
