@@ -157,27 +157,35 @@ enum rc public_changes(struct ledger *l, const struct public_change_query *q, pu
 
 /* ---- freshness and sources --------------------------------------------------------------------- */
 
-static void read_fresh(struct arena *a, const struct query *q, struct public_fresh *ret)
+static enum rc read_fresh(struct arena *a, const struct query *q, struct public_fresh *ret,
+                          struct err *err)
 {
-    *ret = (struct public_fresh){.source_id = col_text(a, q, 0),
-                                 .title = col_text(a, q, 1),
-                                 .collection = col_text(a, q, 2),
-                                 .level = col_text(a, q, 3),
-                                 .window = col_text(a, q, 4),
-                                 .run_id = col_text(a, q, 5),
-                                 .identity = col_text(a, q, 6),
-                                 .delta_id = col_text(a, q, 7),
-                                 .qa_status = col_text(a, q, 8),
-                                 .qa_note = col_text(a, q, 9),
-                                 .held = col_i64(q, 10) != 0,
-                                 .retired = col_i64(q, 11) != 0,
-                                 .freshness_days = col_i64(q, 12),
-                                 .updated_at = col_time(q, 13),
-                                 .checked_at = col_time(q, 14),
-                                 .reached_at = col_time(q, 15),
-                                 .failures = col_i64(q, 16),
-                                 .next_check_at = col_time(q, 17),
-                                 .gen = col_i64(q, 18)};
+    struct public_fresh f = {.source_id = col_text(a, q, 0),
+                             .title = col_text(a, q, 1),
+                             .collection = col_text(a, q, 2),
+                             .level = col_text(a, q, 3),
+                             .window = col_text(a, q, 4),
+                             .run_id = col_text(a, q, 5),
+                             .identity = col_text(a, q, 6),
+                             .delta_id = col_text(a, q, 7),
+                             .qa_status = col_text(a, q, 8),
+                             .qa_note = col_text(a, q, 9),
+                             .held = col_i64(q, 10) != 0,
+                             .retired = col_i64(q, 11) != 0,
+                             .freshness_days = col_i64(q, 12),
+                             .updated_at = col_time(q, 13),
+                             .checked_at = col_time(q, 14),
+                             .reached_at = col_time(q, 15),
+                             .failures = col_i64(q, 16),
+                             .next_check_at = col_time(q, 17),
+                             .gen = col_i64(q, 18)};
+    const char *const texts[] = {f.source_id, f.title,    f.collection, f.level,     f.window,
+                                 f.run_id,    f.identity, f.delta_id,   f.qa_status, f.qa_note};
+    for (size_t n = 0; n < ARRAY_LEN(texts); n++)
+        if (!texts[n])
+            return err_set(err, RC_NOMEM, "", "no memory for the facts of a source");
+    *ret = f;
+    return RC_OK;
 }
 
 enum rc public_fresh_get(struct ledger *l, struct arena *a, struct str source_id,
@@ -186,8 +194,7 @@ enum rc public_fresh_get(struct ledger *l, struct arena *a, struct str source_id
     CLEANUP(query_close) struct query q = {0};
     TRY(query_open(l, Q_R_FRESH, &q, err, "s", source_id));
     TRY(one_row(l, &q, err));
-    read_fresh(a, &q, ret);
-    return RC_OK;
+    return read_fresh(a, &q, ret, err);
 }
 
 enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit, public_fresh_fn *fn,
@@ -201,8 +208,9 @@ enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit, pub
     arena_init(&a, ROW_ARENA);
     while ((rc = query_next(l, &q, err)) == RC_OK) {
         arena_reset(&a);
-        read_fresh(&a, &q, &f);
-        rc = fn(ctx, &f, err);
+        rc = read_fresh(&a, &q, &f, err);
+        if (rc == RC_OK)
+            rc = fn(ctx, &f, err);
         if (rc != RC_OK)
             break;
     }
