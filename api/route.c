@@ -141,11 +141,6 @@ enum rc param_limit(struct str value, int64_t def, int64_t max, int64_t *ret, st
     return RC_OK;
 }
 
-enum rc route_not_found(struct err *err)
-{
-    return err_set(err, RC_NOT_FOUND, "", "There is nothing public at this address.");
-}
-
 enum rc route_lookup(enum rc found, struct err *err)
 {
     return found == RC_NOT_FOUND ? route_not_found(err) : found;

@@ -44,7 +44,10 @@ void route_serve(const struct router *t, struct req *r, struct resp *w);
 bool route_match(const char *pattern, struct str path, struct str vars[4]);
 
 /* The one 404: says nothing about what was asked for. */
-enum rc route_not_found(struct err *err);
+static inline enum rc route_not_found(struct err *err)
+{
+    return err_set(err, RC_NOT_FOUND, "", "There is nothing public at this address.");
+}
 /* RC_NOT_FOUND of the ledger becomes route_not_found, so that no text of it comes out. */
 MUST_CHECK enum rc route_lookup(enum rc found, struct err *err);
 
