@@ -14,7 +14,7 @@ stop() {
     rm -rf "$tmp"
 }
 trap stop EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' INT TERM HUP PIPE
 
 started() { pids="$pids $!"; }
 wait_for() { # PATH: until it is there, for at most ten seconds
