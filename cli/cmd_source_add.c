@@ -5,6 +5,7 @@
  *   2. What no option names stays as the file or the stored declaration has it.
  * Called by main_freshet.c. */
 #include "cli/source_put.h"
+#include "core/fetch.h"
 
 enum kind { KIND_TEXT, KIND_JSON, KIND_LIST, KIND_HEADER, KIND_LIMIT };
 
@@ -101,6 +102,15 @@ static int put_options(struct decl *d)
     return CLI_DONE;
 }
 
+/* Did any option name a field? */
+static bool is_given(const struct decl *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        any = any || d->given[i];
+    return any;
+}
+
 /* Begins with a copy of base, or with nothing. */
 static int begin(struct decl *d, struct cli *c, yyjson_val *base)
 {
@@ -128,8 +138,26 @@ static enum rc parse_and_store(struct decl *d, bool update, struct source *ret)
     return ledger_commit(c->ledger, &c->err);
 }
 
+/* Said on standard error also when piped: every check of this source would end as blocked. */
+static void warn_blocked(const struct cli *c, const struct source *s)
+{
+    char host[256];
+    fetch_url_host(s->url, host, sizeof host);
+    struct str authority = str_of(strstr(s->url, "://") + 3);
+    const char *colon = memchr(authority.p, ':', strcspn(authority.p, "/?#"));
+    int port = colon ? (int)strtol(colon + 1, NULL, 10) : 80;
+    if (str_starts(str_of(s->url), STR("https://")) ||
+        fetch_host_allowed(&c->inst.conf.allow_hosts, str_of(host), port))
+        return;
+    fprintf(stderr,
+            "freshet: %s: http is fetched only from hosts in allow_hosts, and %s is not there."
+            " See: freshet config get allow_hosts\n",
+            c->command->name, host);
+}
+
 static int print_source(struct cli *c, const struct source *s, const char *verb)
 {
+    warn_blocked(c, s);
     if (!c->json) {
         cli_hint(c, "%s %s. Look at it now with: freshet -C %s check source %s --wait\n", verb,
                  s->id, c->dir, s->id);
@@ -182,6 +210,9 @@ int cmd_source_set(struct cli *c)
     int code = begin(&d, c, base);
     if (code != CLI_DONE)
         return code;
+    if (!is_given(&d))
+        return cli_usage(c, "nothing to change was named. Usage: freshet source set %s",
+                         c->command->usage);
     if (parse_and_store(&d, true, &s) != RC_OK)
         return cli_fail(c, c->command->name);
     return print_source(c, &s, "Changed");
