@@ -3,7 +3,7 @@
 # responder that returns as many constant bytes, through the same nginx configuration, in the same
 # minute: requests/s, p99, ratio. Then the resident memory of each process at rest.
 set -eu
-seconds=${1:-4} rounds=3 clients=16
+seconds=${1:-3} rounds=5 clients=16
 B=${B:-build}
 processes=8 workers=2 keepalive=4
 tmp=$(mktemp -d)
@@ -93,14 +93,14 @@ compare() { # NAME PATH TYPE
         i=$((i + 1))
     done
     for p in $(pgrep -P "$yardstick") "$yardstick"; do kill "$p"; done
-    # The middle one of the rounds, by requests/s.
-    set -- "$1" "$(wc -c < "$tmp/body")" "$(sort -n "$tmp/bare.list" | sed -n "$((rounds / 2 + 1))p")" \
-        "$(sort -n "$tmp/ours" | sed -n "$((rounds / 2 + 1))p")"
+    # The best of the rounds, by requests/s: whatever else the machine does can only lower a rate.
+    set -- "$1" "$(wc -c < "$tmp/body")" "$(sort -n "$tmp/bare.list" | tail -n 1)" \
+        "$(sort -n "$tmp/ours" | tail -n 1)"
     echo "$3 $4" | awk -v name="$1" -v bytes="$2" '{
         printf "%-22s %8d %10d %8.2f %10d %8.2f %7.2f  %s\n", name, bytes, $1, $2, $4, $5, $4 / $1,
                ($3 + $6 ? "with errors" : ($4 >= 0.6 * $1 ? "" : "below 0.60")) }'
 }
-echo "through nginx, $clients connections, ${seconds}s, middle of $rounds rounds; p99 in ms"
+echo "through nginx, $clients connections, ${seconds}s, best of $rounds rounds; p99 in ms"
 printf '%-22s %8s %10s %8s %10s %8s %7s\n' address bytes bare/s p99 freshet/s p99 ratio
 compare "/changes?limit=100" "/changes?limit=100" application/json
 compare "/badges/s7.svg" "/badges/s7.svg" image/svg+xml
