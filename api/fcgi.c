@@ -23,7 +23,7 @@
 #include "core/clock.h"
 
 #define KEPT_MAX 64       /* connections of one process; others stay in the accept queue */
-#define LOOK_EVERY_MS 5   /* how long a process with connections leaves new ones to idle peers */
+#define ASK_EVERY_MS 5    /* how long a busy process may not notice SIGTERM */
 #define GRACE_MS 100      /* at the end: time for what is on its way to arrive */
 #define PEER_TIMEOUT_S 30 /* a web server that stops in mid-sentence */
 #define EVENTS 16         /* connections served between two waits */
@@ -183,10 +183,10 @@ static bool sends_body(const struct req *r, const struct resp *w)
 struct server {
     const struct fcgi *f;
     int listen_fd;
-    int speaking, all; /* epoll sets, see watch() */
+    int watched; /* epoll: the connections, and the listening socket while there is room */
     int kept[KEPT_MAX];
     size_t n_kept;
-    int64_t looked_at;
+    int64_t asked_at; /* for the signal */
     struct resp w;
     struct buf head;
 };
@@ -298,6 +298,16 @@ static void limit_times(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 }
 
+/* Whether this process wants to be told of new connections. The kernel tells one process that waits,
+ * in the order in which they asked; so whoever got one asks anew and goes to the end, and connections
+ * spread over the processes. */
+static bool listening(struct server *s, bool wanted)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = s->listen_fd};
+    epoll_ctl(s->watched, EPOLL_CTL_DEL, s->listen_fd, NULL);
+    return !wanted || epoll_ctl(s->watched, EPOLL_CTL_ADD, s->listen_fd, &e) == 0;
+}
+
 /* Takes one new connection, when there is one; it is served when it speaks. */
 static bool accept_one(struct server *s)
 {
@@ -307,7 +317,7 @@ static bool accept_one(struct server *s)
     if (fd < 0)
         return false;
     struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
-    if (epoll_ctl(s->speaking, EPOLL_CTL_ADD, fd, &e) != 0) {
+    if (epoll_ctl(s->watched, EPOLL_CTL_ADD, fd, &e) != 0) {
         close(fd);
         return false;
     }
@@ -324,18 +334,10 @@ static void serve_fd(struct server *s, int fd)
     for (size_t i = 0; i < s->n_kept; i++)
         if (s->kept[i] == fd) {
             s->kept[i] = s->kept[--s->n_kept];
-            return;
+            break;
         }
-}
-
-/* Serves every connection that speaks within ms milliseconds. False when none did. */
-static bool serve_speaking(struct server *s, int ms, const sigset_t *mask)
-{
-    struct epoll_event e[EVENTS];
-    int n = epoll_pwait(s->speaking, e, EVENTS, ms, mask);
-    for (int i = 0; i < n; i++)
-        serve_fd(s, e[i].data.fd);
-    return n > 0;
+    if (s->n_kept == KEPT_MAX - 1)
+        listening(s, true);
 }
 
 static volatile sig_atomic_t stop_asked;
@@ -346,43 +348,37 @@ static void on_term(int sig)
     stop_asked = 1;
 }
 
-/* A wait lets the signal in only when it really waits; a busy process has to ask. */
-static void ask_signal(void)
+static void take_news(struct server *s, uint32_t events)
+{
+    if (events & (EPOLLHUP | EPOLLERR)) /* the parent shut the socket: the end is near */
+        stop_asked = 1;
+    else if (accept_one(s))
+        listening(s, s->n_kept < KEPT_MAX);
+}
+
+/* Waits up to ms milliseconds (-1: for ever), serves what came. False when nothing did. */
+static bool turn(struct server *s, int ms, const sigset_t *mask)
+{
+    struct epoll_event e[EVENTS];
+    int n = epoll_pwait(s->watched, e, EVENTS, ms, mask);
+    for (int i = 0; i < n; i++)
+        if (e[i].data.fd == s->listen_fd)
+            take_news(s, e[i].events);
+        else
+            serve_fd(s, e[i].data.fd);
+    return n > 0;
+}
+
+/* A wait lets the signal in only when it really waits; a busy process has to ask now and then. */
+static void ask_signal(struct server *s)
 {
     sigset_t pending;
+    int64_t now = clock_mono();
+    if (now - s->asked_at < ASK_EVERY_MS)
+        return;
+    s->asked_at = now;
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1)
         stop_asked = 1;
-}
-
-/* Waits for a connection or a request, and serves what came. */
-static void look(struct server *s, const sigset_t *mask)
-{
-    struct epoll_event e[2];
-    int n = epoll_pwait(s->all, e, 2, -1, mask);
-    for (int i = 0; i < n; i++) {
-        if (e[i].data.fd == s->speaking)
-            serve_speaking(s, 0, NULL);
-        else if (e[i].events & EPOLLIN)
-            accept_one(s);
-        if (e[i].events & (EPOLLHUP | EPOLLERR)) /* the parent shut the socket: the end is near */
-            stop_asked = 1;
-    }
-}
-
-/* A process that holds connections leaves new ones to idle peers for a moment, so that connections
- * spread over the processes. */
-static void turn(struct server *s, const sigset_t *mask)
-{
-    int64_t since = clock_mono() - s->looked_at;
-    bool due = since >= LOOK_EVERY_MS;
-    if (s->n_kept == 0 || (due && s->n_kept < KEPT_MAX))
-        look(s, mask);
-    else
-        serve_speaking(s, due ? LOOK_EVERY_MS : (int)(LOOK_EVERY_MS - since), mask);
-    if (s->n_kept == 0 || due) {
-        ask_signal();
-        s->looked_at = clock_mono();
-    }
 }
 
 /* What was sent before the signal is answered: connections that wait to be accepted, and those that
@@ -390,35 +386,22 @@ static void turn(struct server *s, const sigset_t *mask)
 static void drain(struct server *s)
 {
     int64_t end = clock_mono() + GRACE_MS, left = GRACE_MS;
+    listening(s, false);
     for (; left > 0; left = end - clock_mono()) {
         while (accept_one(s))
             ;
-        if (s->n_kept == 0 || !serve_speaking(s, (int)left, NULL))
+        if (s->n_kept == 0 || !turn(s, (int)left, NULL))
             break;
     }
     for (size_t i = 0; i < s->n_kept; i++)
-        shutdown(s->kept[i], SHUT_RD);                  /* from here on the client's write fails */
-    while (s->n_kept > 0 && serve_speaking(s, 0, NULL)) /* ends: at its end of input each is over */
-        ;
+        shutdown(s->kept[i], SHUT_RD); /* from here on the client's write fails */
+    while (s->n_kept > 0 && turn(s, 0, NULL))
+        ; /* ends: at the end of its input each connection is over */
     for (size_t i = 0; i < s->n_kept; i++)
         close(s->kept[i]);
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
-
-/* Two sets: the connections, and these together with the listening socket. The latter wakes one
- * process per connection, not all of them. */
-static bool watch(struct server *s)
-{
-    struct epoll_event in = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = s->listen_fd};
-    struct epoll_event both = {.events = EPOLLIN};
-    s->speaking = epoll_create1(EPOLL_CLOEXEC);
-    s->all = epoll_create1(EPOLL_CLOEXEC);
-    both.data.fd = s->speaking;
-    return s->speaking >= 0 && s->all >= 0 &&
-           epoll_ctl(s->all, EPOLL_CTL_ADD, s->listen_fd, &in) == 0 &&
-           epoll_ctl(s->all, EPOLL_CTL_ADD, s->speaking, &both) == 0;
-}
 
 static void take_signals(sigset_t *ret_mask)
 {
@@ -434,19 +417,20 @@ static void take_signals(sigset_t *ret_mask)
 
 int fcgi_serve(const struct fcgi *f, int listen_fd)
 {
-    struct server s = {.f = f, .listen_fd = listen_fd};
+    struct server s = {.f = f, .listen_fd = listen_fd, .watched = epoll_create1(EPOLL_CLOEXEC)};
     sigset_t mask;
     take_signals(&mask);
-    if (FCGX_Init() != 0 || !watch(&s))
-        return 1;
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+    if (FCGX_Init() != 0 || s.watched < 0 || !listening(&s, true))
+        return 1;
     resp_init(&s.w);
     buf_init(&s.head, RESP_HEADERS_MAX + 4096);
-    while (!stop_asked)
-        turn(&s, &mask);
+    while (!stop_asked) {
+        turn(&s, -1, &mask);
+        ask_signal(&s);
+    }
     drain(&s);
-    close(s.all);
-    close(s.speaking);
+    close(s.watched);
     resp_release(&s.w);
     buf_release(&s.head);
     return 0;
