@@ -275,6 +275,6 @@ int cmd_up(struct cli *c)
         return cli_fail(c, "up");
     enum rc rc = run(&u);
     children_stop(&u.children, in_a_hurry, &u);
-    cli_hint(c, "Stopped.\n");
+    cli_hint(c, "\nStopped.\n");
     return rc == RC_OK ? CLI_DONE : cli_fail(c, "up");
 }
