@@ -1102,6 +1102,42 @@ static void a_stop_under_load_answers_everything(void **state)
     assert_int_equal(status_of(&(struct ask){.path = "/changes"}), 200);
 }
 
+/* While all children are stopped, requests pile up in the accept queue; then the end is asked for. */
+static void what_waits_to_be_accepted_is_answered(void **state)
+{
+    static struct wire w;
+    struct client waiting[40];
+    pid_t children[16];
+    int status = -1;
+    (void)state;
+    int n = children_of(api_pid, children, 16);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(kill(children[i], SIGSTOP), 0);
+    wire_ask(&w, &(struct ask){.path = "/changes", .query = "limit=3"});
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+        waiting[i] = client_open(api_sock);
+        assert_true(waiting[i].fd >= 0 && wire_send(waiting[i].fd, &w));
+    }
+    kill(api_pid, SIGTERM);
+    int64_t end = clock_mono() + WAIT_MS;
+    while (access(api_sock, F_OK) == 0 && clock_mono() < end)
+        pause_ms(5); /* the parent has begun: nobody new comes in */
+    for (int i = 0; i < n; i++)
+        kill(children[i], SIGCONT);
+    int answered = 0;
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+        struct answer a = {0};
+        bool whole = answer_read(&a, waiting[i].fd);
+        answer_take_apart(&a);
+        answered += whole && a.status == 200;
+        answer_free(&a);
+        client_close(&waiting[i]);
+    }
+    assert_int_equal(waitpid(api_pid, &status, 0), api_pid);
+    start_api();
+    assert_int_equal(answered, ARRAY_LEN(waiting));
+}
+
 static void a_second_instance_is_refused(void **state)
 {
     int status = -1;
@@ -1185,6 +1221,7 @@ int main(void)
         cmocka_unit_test(a_busy_child_ends_when_told),
         cmocka_unit_test(idle_connections_keep_nobody_waiting),
         cmocka_unit_test(a_stop_under_load_answers_everything),
+        cmocka_unit_test(what_waits_to_be_accepted_is_answered),
         cmocka_unit_test(a_second_instance_is_refused),
         cmocka_unit_test(the_socket_is_not_for_everybody),
         cmocka_unit_test(it_is_a_cgi_program_too),
