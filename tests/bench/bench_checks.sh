@@ -36,6 +36,7 @@ header() { curl -sI "$1" | tr -d '\r' | sed -n "s/^$2: //Ip"; }
 
 # seconds and CPU seconds of a command, from the shell's own clock
 measure() {
+    # shellcheck disable=SC2016 # the inner shell expands them
     /usr/bin/env bash -c 'TIMEFORMAT="%R %U %S"; { time "$@" > "$0.out" 2> "$0.err"; } 2> "$0.time"' "$tmp/m" "$@"
     awk '{ printf "%.3f %.3f\n", $1, $2 + $3 }' "$tmp/m.time"
 }
