@@ -1,16 +1,17 @@
 /* detector: what a kind of detector is, and what all kinds share.
  *
- * A kind is one file and one row in detectors.def. It has two pure functions:
+ * A kind is one file that defines NAME_detector, and one row in ledger/detectors.def. It has two
+ * pure functions:
  *
- *   plan   state                 ──▶ what to ask first
+ *   plan   source, state         ──▶ what to ask first
  *   judge  state, ask, answer    ──▶ ask again, or an outcome; moves the state
  *
- * The engine (detect.c) does everything else: sending, spooling, committing, the next date.
+ * The engine (look.c, detect.c) does everything else: sending, spooling, committing, the next date.
  *
  * Invariants
  *   1. plan and judge read neither clock, disk nor network: the same input, the same output.
- *   2. A failure leaves validators and digest of the state as they were.
- *   3. A check asks at most ASKS_MAX times.
+ *   2. A failure leaves validators, digest and cursor of the state as they were.
+ *   3. A check asks at most asks_max times.
  *   4. The state never holds a byte that may not stand in a header line (CR, LF, NUL).
  */
 #ifndef FRESHET_DETECTORS_DETECTOR_H
@@ -19,8 +20,6 @@
 #include "core/conf.h"
 #include "core/fetch.h"
 #include "ledger/check.h"
-
-#define ASKS_MAX 3 /* HEAD, conditional GET, plain GET */
 
 /* Why this is asked; judge reads from it what the answer teaches. */
 enum ask_why {
@@ -31,13 +30,17 @@ enum ask_why {
     ASK_NO_HEAD,   /* HEAD was refused just now */
     ASK_HEAD_SAID, /* HEAD could not settle it */
     ASK_HEAD_LIED, /* HEAD says the same version, but of another length */
-    ASK_ELSEWHERE  /* a 304 came from another place than the validators */
+    ASK_ELSEWHERE, /* a 304 came from another place than the validators */
+    ASK_ABOUT      /* a document about the data: a probe, a page of a listing */
 };
 
 struct ask {
     bool head;                             /* else GET */
     bool if_none_match, if_modified_since; /* send the stored validator */
     enum ask_why why;
+    const char *url; /* NULL: the source's own; else text that lives as long as the check */
+    /* > 0: a 200's body of at most so many bytes is handed to judge as answer.text, not spooled */
+    int64_t collect;
 };
 
 /* What the spool found in a body. */
@@ -52,6 +55,10 @@ struct answer {
     struct ask ask;
     const struct fetch_res *res;
     struct body_facts body;
+    struct str text; /* the collected body of a 200; p is NULL when there is none */
+    const struct source *source;
+    struct arena *arena; /* lives as long as the check; capped */
+    void **memo;         /* what the kind remembers between the asks of this check; NULL at first */
 };
 
 struct verdict {
@@ -59,14 +66,19 @@ struct verdict {
     struct ask next;
     enum outcome outcome;
     char detail[200];
+    /* The bytes that were found where they are no body as it came (a listing in canonical form), in
+     * the arena of the check; p is NULL otherwise. They go to the spool like a body would. */
+    struct str content;
 };
 
 struct detector {
     const char *name;
-    struct ask (*plan)(const struct check_state *st, const struct conf *conf, int64_t now);
+    int asks_max;
+    struct ask (*plan)(const struct source *s, const struct check_state *st,
+                       const struct conf *conf, int64_t now);
     struct verdict (*judge)(struct check_state *st, const struct answer *a, int64_t now);
 };
-/* NULL when no such kind is built in. */
+/* NULL when no such kind checks by itself. */
 const struct detector *detector_find(const char *name);
 
 /* The outcome of an answer that is no 200 and no 304, or that never came. */

@@ -28,12 +28,13 @@ static bool date_usable(const struct check_state *st, int64_t now)
 
 static struct ask ask_get(const struct check_state *st, enum ask_why why, int64_t now)
 {
-    return (struct ask){false, etag_usable(st), date_usable(st, now), why};
+    return (struct ask){
+        .if_none_match = etag_usable(st), .if_modified_since = date_usable(st, now), .why = why};
 }
 
 static struct ask ask_plain(enum ask_why why)
 {
-    return (struct ask){false, false, false, why};
+    return (struct ask){.why = why};
 }
 
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
@@ -261,3 +262,12 @@ struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_
         return verdict_again(ask_get(st, ASK_NO_HEAD, now));
     return verdict_failure(a->res);
 }
+
+static struct ask plan(const struct source *s, const struct check_state *st,
+                       const struct conf *conf, int64_t now)
+{
+    (void)s;
+    return etag_plan(st, conf, now);
+}
+
+const struct detector etag_detector = {"etag", ETAG_ASKS_MAX, plan, etag_judge};

@@ -25,7 +25,10 @@
 #include "detectors/detector.h"
 
 #define ETAG_FLAPS_MAX 3
+#define ETAG_ASKS_MAX 3 /* HEAD, conditional GET, plain GET */
 
+extern const struct detector etag_detector;
+/* Its parts, for kinds that end with a look at the data itself. */
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
 

@@ -5,6 +5,7 @@
 #include "detectors/window.h"
 
 #define LOOK_MEMORY_MAX (4u << 20) /* a source with the longest spec, and its headers */
+#define GONE_SPREAD_MS DAY_MS      /* sightings of one bad hour are no deletion */
 #define IGNORED_MAX 65536          /* of an error page, read so that the connection stays */
 #define LOOK_HEADERS_MAX (SOURCE_HEADERS_MAX + 2)
 
@@ -12,12 +13,20 @@
 
 /* The texts of a source that live elsewhere. */
 static const size_t source_texts[] = {
-    offsetof(struct source, id),          offsetof(struct source, title),
-    offsetof(struct source, url),         offsetof(struct source, detector),
-    offsetof(struct source, collection),  offsetof(struct source, boundary_type),
-    offsetof(struct source, license),     offsetof(struct source, media_type),
-    offsetof(struct source, feature_key), offsetof(struct source, pin_sha256),
+    offsetof(struct source, id),
+    offsetof(struct source, title),
+    offsetof(struct source, url),
+    offsetof(struct source, detector),
+    offsetof(struct source, collection),
+    offsetof(struct source, boundary_type),
+    offsetof(struct source, license),
+    offsetof(struct source, media_type),
+    offsetof(struct source, feature_key),
+    offsetof(struct source, pin_sha256),
     offsetof(struct source, adapter),
+    offsetof(struct source, probe_url),
+    offsetof(struct source, probe_pointer),
+    offsetof(struct source, entry),
 };
 
 static bool copy_text(struct arena *a, const char **text)
@@ -48,6 +57,7 @@ struct look *look_new(const struct look_env *env, const struct source *s,
     k->env = env;
     arena_init(&k->arena, LOOK_MEMORY_MAX);
     spool_init(&k->spool);
+    buf_init(&k->text, 0);
     if (!copy_source(&k->arena, s, &k->source)) {
         look_free(&k);
         return NULL;
@@ -68,6 +78,7 @@ void look_free(struct look **k)
     if (!*k)
         return;
     spool_drop(&(*k)->spool);
+    buf_release(&(*k)->text);
     arena_release(&(*k)->arena);
     free(*k);
     *k = NULL;
@@ -96,6 +107,18 @@ static void set_next(struct look *k, const struct fetch_res *res, int64_t now)
         st->next_check_at = now + res->retry_after_ms;
 }
 
+/* 404 and 410 become a deletion when they were met often enough, over long enough; what is left of
+ * the version is forgotten then, so that its return is news. */
+static bool confirm_gone(const struct source *s, struct check_state *st, int64_t now)
+{
+    if (!st->has_seen || st->gone_count < s->gone_after || now - st->gone_since < GONE_SPREAD_MS)
+        return false;
+    st->has_seen = false;
+    st->seen_size = -1;
+    st->etag[0] = st->last_modified[0] = st->cursor[0] = '\0';
+    return true;
+}
+
 /* res is NULL when nothing was sent. */
 static void end(struct look *k, const struct verdict *v, const struct fetch_res *res,
                 const struct body_facts *body)
@@ -113,6 +136,10 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
                     !window_expects(&k->source, now);
     write_detail(r, v, res);
     state_settle(&r->state, v->outcome, r->detail, now);
+    if (v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now)) {
+        r->deleted = true;
+        r->hint = "deleted";
+    }
     set_next(k, res, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
@@ -133,8 +160,9 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
     k->ignored = 0;
-    if (res->http != 200 || k->ask.head) {
+    if (res->http != 200 || k->ask.head || k->ask.collect > 0) {
         spool_drop(&k->spool);
+        buf_clear(&k->text);
         return RC_OK;
     }
     enum shape expected = shape_expected(k->source.media_type, k->source.url, res->content_type);
@@ -147,28 +175,59 @@ static enum rc on_body(void *ctx, const void *p, size_t n)
     struct look *k = ctx;
     if (k->spool.fd >= 0)
         return spool_add(&k->spool, (struct str){p, n}, &k->trouble);
+    if (k->text.max > 0) {
+        buf_add(&k->text, p, n);
+        return buf_rc(&k->text);
+    }
     k->ignored += (int64_t)n;
     return k->ignored > IGNORED_MAX ? RC_TOO_LARGE : RC_OK;
 }
 
 static void send_ask(struct look *k);
 
+/* What a kind made of several answers is spooled like a body. */
+static enum rc spool_content(struct look *k, struct str content, struct body_facts *ret,
+                             struct err *err)
+{
+    TRY(spool_begin(&k->spool, k->env->spool, SHAPE_unknown, SHAPE_unknown, (int64_t)content.n,
+                    err));
+    TRY(spool_add(&k->spool, content, err));
+    return spool_end(&k->spool, ret, err);
+}
+
+/* Trouble of our own is no answer: the state stays as it was. */
+static struct verdict judge(struct look *k, struct answer *a)
+{
+    struct check_state *st = &k->result.state;
+    bool whole = a->res->end == FETCH_OK && a->res->http == 200;
+    if (whole && k->spool.fd >= 0 && k->trouble.rc == RC_OK &&
+        spool_end(&k->spool, &a->body, &k->trouble) != RC_OK)
+        a->body.read = false;
+    if (whole && k->ask.collect > 0)
+        a->text = buf_view(&k->text);
+    struct verdict v = {0};
+    if (k->trouble.rc == RC_OK) {
+        struct check_state before = *st;
+        v = k->kind->judge(st, a, clock_now());
+        if (v.content.p && outcome_candidate(v.outcome) &&
+            spool_content(k, v.content, &a->body, &k->trouble) != RC_OK)
+            *st = before;
+    }
+    if (k->trouble.rc != RC_OK)
+        v = verdict_of(OUTCOME_unavailable, "here: %s", k->trouble.msg);
+    return v;
+}
+
 static void on_done(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
-    struct answer a = {.ask = k->ask, .res = res};
+    struct answer a = {
+        .ask = k->ask, .res = res, .source = &k->source, .arena = &k->arena, .memo = &k->memo};
     k->result.http = res->http;
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
-    bool whole = res->end == FETCH_OK && res->http == 200 && k->spool.fd >= 0;
-    if (whole && k->trouble.rc == RC_OK && spool_end(&k->spool, &a.body, &k->trouble) != RC_OK)
-        a.body.read = false;
-    struct verdict v;
-    if (k->trouble.rc != RC_OK)
-        v = verdict_of(OUTCOME_unavailable, "here: %s", k->trouble.msg);
-    else
-        v = k->kind->judge(&k->result.state, &a, clock_now());
-    if (v.again && k->asks < ASKS_MAX) {
+    struct verdict v = judge(k, &a);
+    if (v.again && k->asks < k->kind->asks_max) {
         k->ask = v.next;
         spool_drop(&k->spool);
         send_ask(k);
@@ -176,7 +235,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
     }
     if (v.again)
         v = verdict_of(OUTCOME_unavailable, "no answer after %d requests could be believed",
-                       ASKS_MAX);
+                       k->kind->asks_max);
     end(k, &v, res, &a.body);
 }
 
@@ -211,12 +270,13 @@ static void send_ask(struct look *k)
 {
     const struct conf *conf = &k->env->inst->conf;
     struct fetch_header headers[LOOK_HEADERS_MAX];
+    int64_t max_body = k->source.max_bytes > 0 ? k->source.max_bytes : conf->max_bytes;
     struct fetch_req req = {
         .method = k->ask.head ? "HEAD" : "GET",
-        .url = k->source.url,
+        .url = k->ask.url ? k->ask.url : k->source.url,
         .headers = headers,
         .pin_sha256 = k->source.pin_sha256[0] ? k->source.pin_sha256 : NULL,
-        .max_body = k->source.max_bytes > 0 ? k->source.max_bytes : conf->max_bytes,
+        .max_body = k->ask.collect > 0 ? k->ask.collect : max_body,
         .timeout_ms = k->ask.head ? conf->head_timeout_ms : conf->fetch_timeout_ms,
         .on_begin = on_begin,
         .on_body = on_body,
@@ -225,6 +285,8 @@ static void send_ask(struct look *k)
     };
     struct err err;
     k->asks++;
+    buf_release(&k->text);
+    buf_init(&k->text, (size_t)k->ask.collect);
     if (put_headers(k, headers, &req.n_headers, &err) != RC_OK) {
         end_unsent(k, OUTCOME_denied, err.msg);
         return;
@@ -243,6 +305,6 @@ void look_start(struct look *k)
         end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
         return;
     }
-    k->ask = k->kind->plan(&k->result.state, &k->env->inst->conf, clock_now());
+    k->ask = k->kind->plan(&k->source, &k->result.state, &k->env->inst->conf, clock_now());
     send_ask(k);
 }

@@ -36,6 +36,8 @@ struct look {
     struct ask ask;
     int asks;
     struct spool spool;
+    struct buf text;            /* a body that is collected */
+    void *memo;                 /* of the kind */
     int64_t ignored;            /* bytes of a body that nobody wants */
     struct err trouble;         /* of our own; RC_OK when none */
     struct check_result result; /* result.state is moved by judge */

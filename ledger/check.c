@@ -28,6 +28,11 @@ bool outcome_candidate(enum outcome o)
     return outcomes[o].candidate;
 }
 
+bool check_found(const struct check_result *r)
+{
+    return outcome_candidate(r->outcome) || r->deleted;
+}
+
 enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
@@ -56,6 +61,7 @@ enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *re
     col_copy(&q, 2, ret->validator_url, sizeof ret->validator_url);
     col_copy(&q, 18, ret->last_outcome, sizeof ret->last_outcome);
     col_copy(&q, 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(&q, 20, ret->cursor, sizeof ret->cursor);
     return RC_OK;
 }
 
@@ -67,12 +73,13 @@ static const char *or_null(const char *s)
 static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtt", r->src_no, or_null(s->etag),
+    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttt", r->src_no, or_null(s->etag),
                      or_null(s->last_modified), or_null(s->validator_url),
                      s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                      s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                      s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
-                     s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail);
+                     s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
+                     or_null(s->cursor));
 }
 
 /* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
@@ -119,10 +126,14 @@ static enum rc absorb(struct ledger *l, struct check_result *r, const char *hint
 
 static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
 {
-    char hint[SHA256_HEX + 1024], body[2048];
+    char hint[SHA256_HEX + 1024], hex[SHA256_HEX] = "", body[2048];
     bool absorbed = false;
     if (r->has_sha)
-        sha256_hex(&r->sha, hint);
+        sha256_hex(&r->sha, hex);
+    if (r->hint)
+        snprintf(hint, sizeof hint, "%s", r->hint);
+    else if (r->has_sha)
+        snprintf(hint, sizeof hint, "%s", hex);
     else
         snprintf(hint, sizeof hint, "%s", r->state.etag);
     TRY(absorb(l, r, hint, &absorbed, err));
@@ -135,8 +146,7 @@ static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t n
     }
     int n = snprintf(body, sizeof body,
                      "{\"absorbed\":%s,\"detector\":\"%s\",\"outcome\":\"%s\",\"sha256\":\"%s\"}",
-                     absorbed ? "true" : "false", r->detector, outcome_name(r->outcome),
-                     r->has_sha ? hint : "");
+                     absorbed ? "true" : "false", r->detector, outcome_name(r->outcome), hex);
     return replay_append(l, now, "candidate", r->src_no, r->event_id, (struct str){body, (size_t)n},
                          err);
 }
@@ -162,7 +172,7 @@ static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now,
                   outcome_name(r->outcome), r->detail, (int64_t)r->http, (int64_t)r->attempts,
                   r->bytes_in, r->bytes_saved, r->due_because, r->request_no ? r->request_no : -1));
     TRY(put_state(l, r, err));
-    if (outcome_candidate(r->outcome))
+    if (check_found(r))
         TRY(add_candidate(l, r, now, err));
     TRY(show_check(l, r, now, err));
     if (r->request_no)

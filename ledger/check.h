@@ -20,6 +20,8 @@ const char *outcome_name(enum outcome o);
 bool outcome_failure(enum outcome o);
 bool outcome_candidate(enum outcome o);
 
+#define CHECK_CURSOR_MAX 256 /* a date, a version, an event id; longer ones are kept as a digest */
+
 /* source_state. Texts "" when absent, times -1. Fixed room, so that a check in flight is one block. */
 struct check_state {
     char etag[1024], last_modified[64], validator_url[2048];
@@ -30,6 +32,7 @@ struct check_state {
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     char last_outcome[32], last_detail[256];
+    char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
 };
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
@@ -47,7 +50,10 @@ struct check_result {
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
     bool unexpected;
-    bool has_sha; /* the body was read and digested */
+    bool deleted;     /* gone, so often and so long that it counts: a candidate as well */
+    const char *hint; /* a literal or in the owner's arena: what tells this version from others;
+                             NULL: digest or validator */
+    bool has_sha;     /* the body was read and digested */
     struct sha256 sha;
     struct check_state state; /* to be stored */
     char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
@@ -56,6 +62,9 @@ struct check_result {
  * the counters of requests. */
 MUST_CHECK enum rc check_commit(struct ledger *l, struct check_result *results, size_t n,
                                 int64_t now, struct err *err);
+
+/* Does this result go to the inbox? */
+bool check_found(const struct check_result *r);
 
 /* Sources due at `now`, oldest first, at most `max`: calls fn with each number. */
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);

@@ -28,8 +28,9 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
 {
     int64_t no;
     TRY(ledger_need_tx(l, err));
-    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "sttttti", s->spec, s->id, s->url, s->detector,
-                           s->collection, level_name(s->level), now);
+    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "stttttimt", s->spec, s->id, s->url, s->detector,
+                           s->collection, level_name(s->level), now,
+                           s->parent_no ? s->parent_no : -1, s->parent_no ? s->entry : NULL);
     if (rc == RC_CONFLICT)
         return err_set(err, RC_CONFLICT, "id",
                        "\"%s\" is taken: change it with `freshet source set`, or choose another id",
@@ -83,6 +84,10 @@ static enum rc read_row(struct arena *a, const struct query *q, struct source *r
     s.created_at = col_i64(q, 2);
     s.updated_at = col_i64(q, 3);
     s.retired_at = col_time(q, 4);
+    s.parent_no = col_i64(q, 5);
+    s.entry = col_text(a, q, 6);
+    if (!s.entry)
+        return err_set(err, RC_NOMEM, "", "no memory for a source");
     *ret = s;
     return RC_OK;
 }
@@ -121,22 +126,48 @@ enum rc source_by_url(struct ledger *l, struct arena *a, const char *url, struct
     return read_one(l, a, &q, ret, err);
 }
 
+enum rc source_child(struct ledger *l, struct arena *a, int64_t parent_no, const char *entry,
+                     struct source *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_SOURCE_CHILD, &q, err, "it", parent_no, entry));
+    return read_one(l, a, &q, ret, err);
+}
+
+bool source_is_template(const struct source *s)
+{
+    return strstr(s->url, SOURCE_YEAR) != NULL;
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+/* Where a walk is: after a number, or after an entry of a parent. */
+struct walk {
+    int64_t after_no;
+    int64_t parent_no; /* 0: all sources */
+    char after_entry[SOURCE_ENTRY_MAX + 1];
+};
+
 /* Reads one page into the arena; the query is closed before any source is handed out. */
-static enum rc read_page(struct ledger *l, struct arena *a, int64_t after, struct source *page,
-                         size_t *ret_n, struct err *err)
+static enum rc read_page(struct ledger *l, struct arena *a, const struct walk *w,
+                         struct source *page, size_t *ret_n, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     size_t n = 0;
     enum rc rc;
-    TRY(query_open(l, Q_SOURCE_PAGE, &q, err, "ii", after, (int64_t)PAGE));
+    if (w->parent_no)
+        TRY(query_open(l, Q_SOURCE_CHILDREN, &q, err, "iti", w->parent_no, w->after_entry,
+                       (int64_t)PAGE));
+    else
+        TRY(query_open(l, Q_SOURCE_PAGE, &q, err, "ii", w->after_no, (int64_t)PAGE));
     while ((rc = query_next(l, &q, err)) == RC_OK)
         TRY(read_row(a, &q, &page[n++], err));
     *ret_n = n;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-static enum rc each_page(struct ledger *l, struct arena *a, int64_t after, source_fn *fn, void *ctx,
-                         struct err *err)
+static enum rc each_page(struct ledger *l, struct arena *a, struct walk *w, source_fn *fn,
+                         void *ctx, struct err *err)
 {
     for (;;) {
         size_t n = 0;
@@ -144,20 +175,32 @@ static enum rc each_page(struct ledger *l, struct arena *a, int64_t after, sourc
         struct source *page = arena_alloc(a, PAGE * sizeof *page);
         if (!page)
             return err_set(err, RC_NOMEM, "", "no memory for a page of sources");
-        TRY(read_page(l, a, after, page, &n, err));
+        TRY(read_page(l, a, w, page, &n, err));
         for (size_t i = 0; i < n; i++)
             TRY(fn(ctx, &page[i], err));
         if (n < PAGE)
             return RC_OK;
-        after = page[n - 1].no;
+        w->after_no = page[n - 1].no;
+        snprintf(w->after_entry, sizeof w->after_entry, "%s", page[n - 1].entry);
     }
+}
+
+static enum rc walk(struct ledger *l, struct walk *w, source_fn *fn, void *ctx, struct err *err)
+{
+    struct arena a;
+    arena_init(&a, PAGE_ARENA);
+    enum rc rc = each_page(l, &a, w, fn, ctx, err);
+    arena_release(&a);
+    return rc;
 }
 
 enum rc source_each(struct ledger *l, int64_t after_no, source_fn *fn, void *ctx, struct err *err)
 {
-    struct arena a;
-    arena_init(&a, PAGE_ARENA);
-    enum rc rc = each_page(l, &a, after_no, fn, ctx, err);
-    arena_release(&a);
-    return rc;
+    return walk(l, &(struct walk){.after_no = after_no}, fn, ctx, err);
+}
+
+enum rc source_each_child(struct ledger *l, int64_t parent_no, source_fn *fn, void *ctx,
+                          struct err *err)
+{
+    return walk(l, &(struct walk){.parent_no = parent_no}, fn, ctx, err);
 }

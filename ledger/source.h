@@ -31,6 +31,7 @@ MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
 #define SOURCE_TRIGGERS_MAX 8
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
+#define SOURCE_ENTRY_MAX 1024 /* a key of S3, the longest there are */
 
 struct trigger {
     enum trigger_type type;
@@ -46,8 +47,14 @@ struct source_header {
 
 struct source {
     int64_t no; /* src_no, 0 before it is stored */
+    /* A source that another one names: an entry of its listing, or a vintage of its {year}. Set by
+     * whoever adds it, not part of the declaration. parent_no 0: none, entry "". */
+    int64_t parent_no;
+    const char *entry;
     const char *id, *title, *url, *detector, *collection, *boundary_type, *license, *media_type,
         *feature_key, *pin_sha256, *adapter; /* "" when absent */
+    const char *probe_url,
+        *probe_pointer; /* probe{url,pointer}; url: the source's own when absent */
     enum level level;
     struct trigger triggers[SOURCE_TRIGGERS_MAX];
     size_t n_triggers;
@@ -93,6 +100,17 @@ MUST_CHECK enum rc source_by_url(struct ledger *l, struct arena *a, const char *
 typedef enum rc source_fn(void *ctx, const struct source *s, struct err *err);
 MUST_CHECK enum rc source_each(struct ledger *l, int64_t after_no, source_fn *fn, void *ctx,
                                struct err *err);
+
+/* The source that parent names `entry`. RC_NOT_FOUND. */
+MUST_CHECK enum rc source_child(struct ledger *l, struct arena *a, int64_t parent_no,
+                                const char *entry, struct source *ret, struct err *err);
+/* Like source_each, for the sources under one parent in the order of their entries. */
+MUST_CHECK enum rc source_each_child(struct ledger *l, int64_t parent_no, source_fn *fn, void *ctx,
+                                     struct err *err);
+
+/* A URL with {year} is a template: never fetched itself, it has a source per vintage under it. */
+#define SOURCE_YEAR "{year}"
+bool source_is_template(const struct source *s);
 
 #define SOURCE_LOG_NAME_MAX 80
 /* How logs and messages for the log name a source: its id, or "#17" where the level is restricted

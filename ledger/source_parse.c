@@ -5,7 +5,16 @@
 
 static const char *const level_names[LEVEL_COUNT] = {"public", "generalized", "restricted",
                                                      "sovereign"};
-static const char *const detector_names[] = {"etag"};
+static const char *const detector_names[] = {
+#define X(name) #name,
+#include "ledger/detectors.def"
+#undef X
+};
+#define X(name) " " #name
+static const char detector_list[] =
+#include "ledger/detectors.def"
+    ;
+#undef X
 static const char *const trigger_names[] = {"annual", "redistricting", "census", "interval",
                                             "manual"};
 /* Headers whose literal value would be a secret in the ledger (I12). */
@@ -109,7 +118,7 @@ static enum rc check_slug(const char *value, const char *field, struct err *err)
     return RC_OK;
 }
 
-static enum rc check_url(const char *url, struct err *err)
+static enum rc check_url(const char *url, const char *field, struct err *err)
 {
     struct str s = str_of(url), host;
     if (str_starts(s, STR("https://")))
@@ -117,17 +126,32 @@ static enum rc check_url(const char *url, struct err *err)
     else if (str_starts(s, STR("http://")))
         s.p += 7, s.n -= 7;
     else
-        return err_set(err, RC_INVALID, "url", "must start with https:// or http://");
+        return err_set(err, RC_INVALID, field, "must start with https:// or http://");
     size_t end = strcspn(s.p, "/?#");
     host = (struct str){s.p, end};
     if (!host.n || host.p[0] == ':')
-        return err_set(err, RC_INVALID, "url", "has no host");
+        return err_set(err, RC_INVALID, field, "has no host");
     if (memchr(host.p, '@', host.n))
-        return err_set(err, RC_INVALID, "url",
+        return err_set(err, RC_INVALID, field,
                        "holds credentials: put them into secrets/ and name them in headers");
     for (const char *p = url; *p; p++)
         if (*p == ' ' || *p == '"' || *p == '<' || *p == '>' || *p == '\\')
-            return err_set(err, RC_INVALID, "url", "has a character that must be percent-encoded");
+            return err_set(err, RC_INVALID, field, "has a character that must be percent-encoded");
+    return RC_OK;
+}
+
+/* Braces stand for a vintage and nothing else; the ids of the vintages must fit as well. */
+static enum rc check_template(const struct source *s, struct err *err)
+{
+    const char *p = s->url;
+    while ((p = strpbrk(p, "{}")) != NULL) {
+        if (strncmp(p, SOURCE_YEAR, strlen(SOURCE_YEAR)) != 0)
+            return err_set(err, RC_INVALID, "url",
+                           "has a brace: only " SOURCE_YEAR " is known, others must be encoded");
+        p += strlen(SOURCE_YEAR);
+    }
+    if (source_is_template(s) && strlen(s->id) > 64 - strlen("-2030"))
+        return err_set(err, RC_INVALID, "id", "must leave room for a year: at most 59 characters");
     return RC_OK;
 }
 
@@ -272,6 +296,24 @@ static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
     return RC_OK;
 }
 
+static enum rc read_probe(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *obj = yyjson_obj_get(decl, "probe");
+    bool wanted = strcmp(s->detector, "probe") == 0;
+    s->probe_url = s->probe_pointer = "";
+    if (!obj || yyjson_is_null(obj))
+        return wanted ? err_set(err, RC_INVALID, "probe",
+                                "is required for detector probe, such as "
+                                "{\"url\":…, \"pointer\":\"/editingInfo/lastEditDate\"}")
+                      : RC_OK;
+    TRY(json_get_str(obj, "url", &s->probe_url, err));
+    TRY(json_get_str(obj, "pointer", &s->probe_pointer, err));
+    if (*s->probe_pointer != '/')
+        return err_set(err, RC_INVALID, "probe.pointer",
+                       "must be a JSON pointer (RFC 6901), such as /editingInfo/lastEditDate");
+    return *s->probe_url ? check_url(s->probe_url, "probe.url", err) : RC_OK;
+}
+
 /* The spec: the declaration with the defaults that queries rely on written out, canonical. */
 static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, struct err *err)
 {
@@ -301,6 +343,7 @@ static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, s
 static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 {
     s->retired_at = -1;
+    s->entry = "";
     TRY(check_names(decl, err));
     TRY(read_plain(decl, s, err));
     TRY(check_slug(s->id, "id", err));
@@ -308,10 +351,13 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
     s->detector = *s->detector ? s->detector : "etag";
     s->collection = *s->collection ? s->collection : s->id;
     TRY(check_slug(s->collection, "collection", err));
-    TRY(check_url(s->url, err));
+    TRY(check_url(s->url, "url", err));
+    TRY(check_template(s, err));
     if (name_index(detector_names, ARRAY_LEN(detector_names), s->detector) < 0)
-        return err_set(err, RC_INVALID, "detector", "must be etag, not \"%.40s\"", s->detector);
+        return err_set(err, RC_INVALID, "detector", "must be one of%s, not \"%.40s\"",
+                       detector_list, s->detector);
     TRY(read_level(decl, s, err));
+    TRY(read_probe(decl, s, err));
     TRY(read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
     TRY(read_region(decl, s, err));

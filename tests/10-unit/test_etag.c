@@ -55,7 +55,7 @@ static struct body_facts body(char letter, int64_t size)
 static struct verdict judge(struct check_state *st, struct ask ask, const struct fetch_res *res,
                             struct body_facts b)
 {
-    struct answer a = {ask, res, b};
+    struct answer a = {.ask = ask, .res = res, .body = b};
     return etag_judge(st, &a, NOW);
 }
 
@@ -65,9 +65,10 @@ static struct verdict judge_planned(struct check_state *st, const struct fetch_r
 }
 
 static const struct body_facts no_body;
-static const struct ask conditional_get = {false, true, true, ASK_HEAD_SAID};
-static const struct ask plain_get = {false, false, false, ASK_FIRST};
-static const struct ask audit = {false, false, false, ASK_AUDIT};
+static const struct ask conditional_get = {
+    .if_none_match = true, .if_modified_since = true, .why = ASK_HEAD_SAID};
+static const struct ask plain_get = {.why = ASK_FIRST};
+static const struct ask audit = {.why = ASK_AUDIT};
 
 #define assert_outcome(v, o) is_outcome((v), #o, __LINE__)
 static void is_outcome(struct verdict v, const char *want, int line)
@@ -308,7 +309,7 @@ static void bodies_without_validators(void **state)
     struct check_state st = seen();
     st.etag[0] = st.last_modified[0] = '\0';
     struct fetch_res r = response(200, "", "");
-    struct ask blind = {false, false, false, ASK_BLIND};
+    struct ask blind = {.why = ASK_BLIND};
     assert_outcome(judge(&st, blind, &r, body('A', 1000)), unchanged);
     assert_outcome(judge(&st, blind, &r, body('B', 1000)), changed);
     assert_false(st.head_refused);
@@ -449,7 +450,7 @@ static void head_failures_that_are_final(void **state)
 static void head_refusal_is_learned_from_success_only(void **state)
 {
     (void)state;
-    struct ask get = {false, true, true, ASK_NO_HEAD};
+    struct ask get = {.if_none_match = true, .if_modified_since = true, .why = ASK_NO_HEAD};
     struct check_state st = seen();
     struct fetch_res r = response(404, "", "");
     assert_outcome(judge(&st, get, &r, no_body), gone);
@@ -466,7 +467,7 @@ static void head_refusal_is_learned_from_success_only(void **state)
 static void head_without_use_is_learned(void **state)
 {
     (void)state;
-    struct ask get = {false, true, true, ASK_HEAD_SAID};
+    struct ask get = conditional_get;
     struct check_state st = seen();
     struct fetch_res r = response(304, "", ""); /* HEAD could not say what GET says */
     assert_outcome(judge(&st, get, &r, no_body), not_modified);
