@@ -85,11 +85,12 @@ static void write_detail(struct check_result *r, const struct verdict *v,
              url[0] ? "; moved permanently to " : "", url);
 }
 
-static void set_next(struct look *k, const struct fetch_res *res, int64_t now)
+/* last: the check before this one. */
+static void set_next(struct look *k, const struct fetch_res *res, int64_t last, int64_t now)
 {
     const struct conf *conf = &k->env->inst->conf;
     struct check_state *st = &k->result.state;
-    st->interval_s = window_interval(&k->source, conf, now);
+    st->interval_s = window_interval(&k->source, st, conf, k->result.outcome, last);
     st->next_check_at = window_next(&k->source, st, conf, now).at;
     bool wait = res && outcome_failure(k->result.outcome) && st->next_check_at >= 0;
     if (wait && st->next_check_at < now + res->retry_after_ms)
@@ -101,7 +102,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
                 const struct body_facts *body)
 {
     struct check_result *r = &k->result;
-    int64_t now = clock_now();
+    int64_t now = clock_now(), last = r->state.checked_at;
     r->ended_at = now;
     r->outcome = v->outcome;
     r->has_sha = body && body->read && !outcome_failure(v->outcome);
@@ -113,7 +114,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
                     !window_expects(&k->source, now);
     write_detail(r, v, res);
     state_settle(&r->state, v->outcome, r->detail, now);
-    set_next(k, res, now);
+    set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
     if (!outcome_candidate(v->outcome) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
