@@ -1,23 +1,18 @@
 /* decade: ten years of a mixed fleet, from 2026-01-01 to 2036-01-01, look by look.
  *
  * The fleet is driven as the scheduler drives it: a list of due dates, the earliest first, each
- * look giving the next date by window_next. Beside it every date is computed a second time from the
- * declaration alone, and differently: by a calendar that was walked day by day, on which each day
- * of each trigger is marked open or closed. The two may differ by the documented jitter only.
+ * look giving the next date by window_next. Every date is computed a second time, and differently,
+ * by almanac.h; the two may differ by the documented jitter only.
  * Schedulers are down for days, months or more than a year, sources fail and change at random
  * times, all from one seed. W1… are the invariants of detectors/window.h.
  */
-#include <math.h>
-#include "tests/10-unit/unit.h"
-#include "core/clock.h"
+#include "tests/10-unit/almanac.h"
 #include "detectors/detector.h"
 #include "detectors/window.h"
 
-#define DAY0 1672531200000LL /* 2023-01-01, where the calendar begins */
-#define DAYS (17 * 366)      /* beyond 2039: what opens next may lie behind the end */
-#define START time_civil(2026, 1, 1)
-#define END time_civil(2036, 1, 1)
-#define LAG_MS 2000 /* from due to looked at, at most */
+#define START 1767225600000LL /* 2026-01-01 */
+#define END 2082758400000LL   /* 2036-01-01 */
+#define LAG_MS 2000           /* from due to looked at, at most */
 #define FLEET 416
 #define INSTANCES 3
 
@@ -40,87 +35,6 @@ static int64_t pick(const int64_t *from, size_t n)
 #define PICK(...)                                                                                  \
     pick((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
-/* ---- the calendar, walked -------------------------------------------------------------------- */
-
-struct date {
-    short year, month, day;
-};
-static struct date calendar[DAYS];
-
-static void walk_calendar(void)
-{
-    struct date d = {2023, 1, 1};
-    for (int i = 0; i < DAYS; i++) {
-        short length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-        length[1] = (short)(d.year % 4 == 0 ? 29 : 28); /* no century among these years */
-        calendar[i] = d;
-        if (++d.day > length[d.month - 1]) {
-            d.day = 1;
-            if (++d.month > 12) {
-                d.month = 1;
-                d.year++;
-            }
-        }
-    }
-}
-
-static int day_of(int64_t at)
-{
-    return (int)((at - DAY0) / DAY_MS);
-}
-
-static int64_t day_ms(int day)
-{
-    return DAY0 + day * DAY_MS;
-}
-
-static bool is_listed(const struct trigger *t, int year)
-{
-    for (int i = 0; i < t->n_years; i++)
-        if (t->years[i] == year)
-            return true;
-    return false;
-}
-
-static bool opens_on(const struct trigger *t, int day)
-{
-    struct date d = calendar[day];
-    if (t->type == TRIGGER_ANNUAL)
-        return d.day == 1 && d.month == t->month;
-    return d.day == 1 && d.month == 1 && is_listed(t, d.year);
-}
-
-static bool open_on(const struct trigger *t, int day)
-{
-    if (t->type != TRIGGER_ANNUAL)
-        return is_listed(t, calendar[day].year);
-    for (int m = t->month;; m = m % 12 + 1) { /* month by month, as a person would count */
-        if (calendar[day].month == m)
-            return true;
-        if (m == t->through)
-            return false;
-    }
-}
-
-/* What a trigger says of each day: the day its window closes (-1: none is open), the next day after
- * it on which one opens, the last one up to it on which one opened. */
-struct marks {
-    bool seasonal;
-    short closes[DAYS], next[DAYS], begun[DAYS];
-};
-
-static void mark(const struct trigger *t, struct marks *m)
-{
-    m->seasonal = t->type != TRIGGER_INTERVAL && t->type != TRIGGER_MANUAL;
-    for (int i = DAYS - 1; i >= 0 && m->seasonal; i--) {
-        bool more = i + 1 < DAYS && open_on(t, i + 1) && !opens_on(t, i + 1);
-        m->closes[i] = (short)(!open_on(t, i) ? -1 : more ? m->closes[i + 1] : i + 1);
-        m->next[i] = (short)(i + 1 == DAYS ? -1 : opens_on(t, i + 1) ? i + 1 : m->next[i + 1]);
-    }
-    for (int i = 0; i < DAYS && m->seasonal; i++)
-        m->begun[i] = (short)(opens_on(t, i) ? i : i ? m->begun[i - 1] : -1);
-}
-
 /* ---- the fleet ------------------------------------------------------------------------------- */
 
 struct stretch {
@@ -130,9 +44,8 @@ struct stretch {
 struct member {
     struct source s;
     char id[32];
-    struct marks *marks; /* one per trigger */
     struct check_state st;
-    int64_t force; /* seconds between two looks, as computed here */
+    struct almanac a;
     int instance;
     struct stretch fails[6];
     int n_fails, n_changes, seen; /* changes seen so far */
@@ -179,7 +92,7 @@ static void declare(struct source *s, int kind)
     case 3: add(s, annual(8 + below(5), 6 + below(3))); break; /* over new year */
     case 4: add(s, annual(2 + below(11), 12)); break;          /* never closed */
     case 5: add(s, lines); break;
-    case 6: add(s, listed(TRIGGER_REDISTRICTING, 2035, 2026, 2028)); break;
+    case 6: add(s, listed(TRIGGER_REDISTRICTING, 2028, 2035, 2026)); break;
     case 7: add(s, census); break;
     case 8: add(s, every(PICK(3600, 21600, 86400, 604800, 8640000))); break;
     case 9: add(s, manual); break;
@@ -224,10 +137,7 @@ static void enlist(struct member *m, int i)
     for (int k = 0; k < m->n_changes; k++)
         m->changes[k] = any_time();
     qsort(m->changes, (size_t)m->n_changes, sizeof m->changes[0], in_order);
-    m->marks = calloc(m->s.n_triggers + 1, sizeof *m->marks);
-    assert_non_null(m->marks);
-    for (size_t k = 0; k < m->s.n_triggers; k++)
-        mark(&m->s.triggers[k], &m->marks[k]);
+    almanac_open(&m->a, &m->s, &conf);
 }
 
 /* Instance 0 is always up, 1 is often down for days, 2 for months. */
@@ -258,185 +168,15 @@ static int64_t up_at(int instance, int64_t at)
     return at;
 }
 
-/* ---- the second computation ------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* All looks that something asks for; the date is the soonest of them, within the jitter. */
-struct wants {
-    struct {
-        int64_t low, high;
-        const char *because;
-    } all[32];
-    int n;
-};
-
-static void want(struct wants *w, int64_t low, int64_t high, const char *because)
-{
-    w->all[w->n].low = low;
-    w->all[w->n].high = high;
-    w->all[w->n++].because = because;
-}
-
-static int64_t room_of(int64_t ms)
-{
-    return ms / 10 < 21600000 ? ms / 10 : 21600000;
-}
-
-static int64_t cadence_of(const struct source *s, const struct trigger *t)
-{
-    int64_t own[] = {86400, 86400, 604800, t->seconds, 0}; /* in the order of trigger_type */
-    return s->poll_interval_s ? s->poll_interval_s : own[t->type];
-}
-
-/* The day on which the last of the open windows closes, -1 when none is open. */
-static int open_until(const struct member *m, int64_t at)
-{
-    int until = -1, day = day_of(at);
-    for (size_t i = 0; i < m->s.n_triggers; i++)
-        if (m->marks[i].seasonal && m->marks[i].closes[day] > until)
-            until = m->marks[i].closes[day];
-    return until;
-}
-
-static bool has_type(const struct source *s, bool seasonal, enum trigger_type type)
-{
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        enum trigger_type t = s->triggers[i].type;
-        if (seasonal ? t <= TRIGGER_CENSUS : t == type)
-            return true;
-    }
-    return false;
-}
-
-static bool is_outside(const struct member *m, int64_t at)
-{
-    return has_type(&m->s, true, 0) && !has_type(&m->s, false, TRIGGER_INTERVAL) &&
-           open_until(m, at) < 0;
-}
-
-static void want_in_window(const struct member *m, const struct trigger *t, int64_t closes,
-                           int64_t now, struct wants *w)
-{
-    int64_t last = m->st.checked_at, base = cadence_of(&m->s, t) * 1000;
-    int64_t ms = base > m->force * 1000 ? base : m->force * 1000, at = last + ms;
-    const char *because = t->type == TRIGGER_INTERVAL ? "interval"
-                          : now < closes              ? "window"
-                                                      : "catch-up";
-    int64_t close_low = closes - 2 * room_of(base);
-    close_low = close_low > last + base ? close_low : last + base;
-    if (at + room_of(ms) < closes)
-        want(w, at, at + room_of(ms), because);
-    else if (at < closes) /* the jitter decides whether it becomes the closing look */
-        want(w, at < close_low ? at : close_low, closes - 1, because);
-    else if (last + base < closes)
-        want(w, close_low, close_low + (closes - close_low) / 2, because);
-}
-
-static void want_sweep(const struct member *m, struct wants *w)
-{
-    int64_t ms = m->s.sweep_days * DAY_MS, low = m->st.checked_at + ms, high = low + room_of(ms);
-    if (!ms || !has_type(&m->s, true, 0) || has_type(&m->s, false, TRIGGER_INTERVAL))
-        return;
-    if (day_of(high) >= DAYS)
-        return;
-    low = open_until(m, low) >= 0 ? day_ms(open_until(m, low)) : low;
-    high = open_until(m, high) >= 0 ? day_ms(open_until(m, high)) : high;
-    want(w, low, high, "sweep");
-}
-
-static int64_t base_of(const struct member *m, int64_t at)
-{
-    int64_t open = INT64_MAX, any = INT64_MAX;
-    for (size_t i = 0; i < m->s.n_triggers; i++) {
-        const struct trigger *t = &m->s.triggers[i];
-        if (t->type == TRIGGER_MANUAL)
-            continue;
-        int64_t c = cadence_of(&m->s, t);
-        any = c < any ? c : any;
-        if (t->type == TRIGGER_INTERVAL || m->marks[i].closes[day_of(at)] >= 0)
-            open = c < open ? c : open;
-    }
-    if (any == INT64_MAX)
-        return m->s.poll_interval_s ? m->s.poll_interval_s : conf.poll_interval_s;
-    return open < INT64_MAX ? open : any;
-}
-
-static void want_retry(const struct member *m, struct wants *w)
-{
-    double base = (double)base_of(m, m->st.checked_at) * 1000;
-    double longest = fmin(base * 8, 86400e3);
-    if (is_outside(m, m->st.checked_at) && m->s.sweep_days)
-        longest = (double)m->s.sweep_days * 86400e3;
-    double wait = fmin(longest, fmin(base, 60e3) * pow(2, (double)m->st.failures));
-    int64_t ms = (int64_t)wait;
-    want(w, m->st.checked_at + ms / 2, m->st.checked_at + ms, "retry");
-}
-
-/* The year of the last opening up to this day, -1 before the first. */
-static int vintage_on(const struct member *m, int day)
-{
-    int begun = -1;
-    if (!has_type(&m->s, true, 0))
-        return calendar[day].year;
-    for (size_t i = 0; i < m->s.n_triggers; i++)
-        if (m->marks[i].seasonal && m->marks[i].begun[day] > begun)
-            begun = m->marks[i].begun[day];
-    return begun < 0 ? -1 : calendar[begun].year;
-}
-
-static void want_vintage(const struct member *m, struct wants *w)
-{
-    int last = day_of(m->st.checked_at), day = last;
-    while (day < DAYS && vintage_on(m, day) == vintage_on(m, last))
-        day++;
-    if (day < DAYS)
-        want(w, day_ms(day), day_ms(day), "vintage");
-}
-
-static void want_openings(const struct member *m, int64_t now, struct wants *w)
-{
-    for (size_t i = 0; i < m->s.n_triggers; i++) {
-        const struct marks *k = &m->marks[i];
-        int day = k->seasonal ? k->next[day_of(m->st.checked_at)] : -1;
-        if (day < 0)
-            continue;
-        bool late = now >= day_ms(k->closes[day]) ||
-                    now > day_ms(day) + cadence_of(&m->s, &m->s.triggers[i]) * 1000;
-        want(w, day_ms(day), day_ms(day), late ? "catch-up" : "window");
-    }
-}
-
-static void want_all(const struct member *m, int64_t now, struct wants *w)
-{
-    const struct trigger plain = {.type = TRIGGER_INTERVAL, .seconds = conf.poll_interval_s};
-    w->n = 0;
-    if (m->s.n_triggers == 1 && has_type(&m->s, false, TRIGGER_MANUAL))
-        return;
-    if (m->st.failures)
-        want_retry(m, w);
-    if (strchr(m->s.url, '{')) {
-        want_vintage(m, w);
-        return;
-    }
-    want_openings(m, now, w);
-    if (m->st.failures)
-        return;
-    for (size_t i = 0; i < m->s.n_triggers; i++) {
-        const struct trigger *t = &m->s.triggers[i];
-        int closes = m->marks[i].seasonal ? m->marks[i].closes[day_of(m->st.checked_at)] : -1;
-        if (t->type == TRIGGER_INTERVAL || closes >= 0)
-            want_in_window(m, t, closes >= 0 ? day_ms(closes) : INT64_MAX, now, w);
-    }
-    if (m->s.n_triggers == 0)
-        want_in_window(m, &plain, INT64_MAX, now, w);
-    want_sweep(m, w);
-}
-
+/* The date is the soonest of all that is wanted; its word is that of one it can be. */
 static void compare(const struct member *m, struct window_when got, int64_t now)
 {
     struct wants w;
     int64_t low = INT64_MAX, high = INT64_MAX;
     bool named = false;
-    want_all(m, now, &w);
+    almanac_wants(&m->a, now, &w);
     for (int i = 0; i < w.n; i++) {
         low = w.all[i].low < low ? w.all[i].low : low;
         high = w.all[i].high < high ? w.all[i].high : high;
@@ -453,6 +193,35 @@ static void compare(const struct member *m, struct window_when got, int64_t now)
     fail_msg("%s (kind %d), looked at %s: next %s (%s), not %s .. %s", m->id,
              (int)((m - fleet) % KINDS), last, got.at < 0 ? "never" : at, got.because,
              w.n ? from : "never", w.n ? to : "");
+}
+
+/* What else is said about a source at a time. */
+static void compare_facts(const struct member *m, int64_t now)
+{
+    int day = day_of(now), until = open_until(&m->a, now), next = -1;
+    for (size_t i = 0; i < m->s.n_triggers; i++) {
+        const struct marks *k = &m->a.marks[i];
+        if (k->seasonal && k->next[day] >= 0 && (next < 0 || k->next[day] < next))
+            next = k->next[day];
+    }
+    assert_int_equal(window_expects(&m->s, now), !is_outside(&m->a, now));
+    struct window_span w = window_current_or_next(&m->s, now);
+    if (until >= 0)
+        assert_true(w.closes == day_ms(until) && w.opens <= now);
+    else
+        assert_true(next < 0 ? w.opens == -1 : w.opens == day_ms(next));
+    assert_int_equal(window_vintage(&m->s, now), vintage_on(&m->a, day));
+}
+
+/* Outside windows only what has a reason to be there is looked at. */
+static void compare_reason(const struct member *m, const char *because, int64_t now)
+{
+    static const char *const reasons[] = {"first", "sweep", "catch-up", "retry", "vintage"};
+    bool known = false;
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        known |= strcmp(because, reasons[i]) == 0;
+    if (is_outside(&m->a, now) && !known)
+        fail_msg("%s is looked at outside its windows: %s", m->id, because);
 }
 
 /* ---- the ten years --------------------------------------------------------------------------- */
@@ -487,50 +256,6 @@ static enum outcome outcome_at(struct member *m, int64_t now)
     return changed ? OUTCOME_changed : OUTCOME_not_modified;
 }
 
-/* The interval in force after a look, from the declaration and what happened since the last one. */
-static int64_t new_force(const struct member *m, enum outcome o, int64_t last, int64_t now)
-{
-    int64_t base = base_of(m, now);
-    bool opened = last < 0;
-    for (size_t i = 0; i < m->s.n_triggers && !opened; i++)
-        opened = m->marks[i].seasonal && m->marks[i].begun[day_of(now)] > day_of(last);
-    if (opened || o == OUTCOME_changed || is_outside(m, now))
-        return base;
-    double force = (double)m->force;
-    if (o == OUTCOME_not_modified)
-        force = ceil(force * 1.25);
-    return (int64_t)fmax((double)base, fmin(force, (double)m->s.max_interval_s));
-}
-
-/* What else is said about a source at a time. */
-static void compare_facts(const struct member *m, int64_t now)
-{
-    int day = day_of(now), until = open_until(m, now), next = -1;
-    for (size_t i = 0; i < m->s.n_triggers; i++) {
-        const struct marks *k = &m->marks[i];
-        if (k->seasonal && k->next[day] >= 0 && (next < 0 || k->next[day] < next))
-            next = k->next[day];
-    }
-    assert_int_equal(window_expects(&m->s, now), !is_outside(m, now));
-    struct window_span w = window_current_or_next(&m->s, now);
-    if (until >= 0)
-        assert_true(w.closes == day_ms(until) && w.opens <= now);
-    else
-        assert_true(next < 0 ? w.opens == -1 : w.opens == day_ms(next));
-    assert_int_equal(window_vintage(&m->s, now), vintage_on(m, day));
-}
-
-/* Outside windows only what has a reason to be there is looked at. */
-static void compare_reason(const struct member *m, const char *because, int64_t now)
-{
-    static const char *const reasons[] = {"first", "sweep", "catch-up", "retry", "vintage"};
-    bool known = false;
-    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-        known |= strcmp(because, reasons[i]) == 0;
-    if (is_outside(m, now) && !known)
-        fail_msg("%s is looked at outside its windows: %s", m->id, because);
-}
-
 static void note(struct member *m, int64_t now)
 {
     if (m->n_looks == m->room) {
@@ -562,8 +287,8 @@ static void look(struct member *m)
     n_unexpected += o == OUTCOME_changed && last >= 0 && !window_expects(&m->s, now);
     state_settle(&m->st, o, "", now);
     m->st.interval_s = window_interval(&m->s, &m->st, &conf, o, last);
-    m->force = new_force(m, o, last, now);
-    assert_int_equal(m->st.interval_s, m->force);
+    almanac_look(&m->a, o, now);
+    assert_int_equal(m->st.interval_s, m->a.force);
     struct window_when next = window_next(&m->s, &m->st, &conf, now);
     m->st.next_check_at = next.at;
     compare(m, next, now);
@@ -624,7 +349,7 @@ static void no_window_without_a_look(void **state)
     (void)state;
     for (struct member *m = fleet; m < fleet + FLEET; m++) {
         for (size_t i = 0; i < m->s.n_triggers && m->n_looks && !is_template(m); i++) {
-            const struct marks *k = &m->marks[i];
+            const struct marks *k = &m->a.marks[i];
             for (int day = day_of(m->looks[0]); k->seasonal && day_ms(day) < END; day++) {
                 int64_t opens = day_ms(day), latest = up_at(m->instance, opens) + LAG_MS;
                 if (k->begun[day] != day || opens < m->looks[0] || latest >= END)
@@ -650,11 +375,11 @@ static void looks_per_year(void **state)
             int64_t from = time_civil(year, 1, 1), to = time_civil(year + 1, 1, 1);
             double open = 0, closed = 0, edges = 2, sweep = (double)m->s.sweep_days;
             for (int day = day_of(from); day < day_of(to); day++) {
-                double base = (double)base_of(m, day_ms(day)) / 86400;
-                open += is_outside(m, day_ms(day)) ? 0 : 1 / base;
-                closed += is_outside(m, day_ms(day)) && sweep > 0 ? 1 / sweep : 0;
+                double base = (double)base_of(&m->a, day_ms(day)) / 86400;
+                open += is_outside(&m->a, day_ms(day)) ? 0 : 1 / base;
+                closed += is_outside(&m->a, day_ms(day)) && sweep > 0 ? 1 / sweep : 0;
                 for (size_t i = 0; i < m->s.n_triggers; i++)
-                    edges += m->marks[i].seasonal && m->marks[i].begun[day] == day ? 3 : 0;
+                    edges += m->a.marks[i].seasonal && m->a.marks[i].begun[day] == day ? 3 : 0;
             }
             double n = (double)(looks_before(m, to) - looks_before(m, from));
             assert_true(n <= open + closed + edges);
@@ -680,7 +405,7 @@ static void one_look_per_vintage(void **state)
             continue;
         size_t n = 1;
         for (int day = day_of(m->looks[0]) + 1; day_ms(day) < END; day++)
-            n += vintage_on(m, day) != vintage_on(m, day - 1);
+            n += vintage_on(&m->a, day) != vintage_on(&m->a, day - 1);
         assert_int_equal(m->n_looks, n);
     }
 }
@@ -689,7 +414,7 @@ static int setup(void **state)
 {
     (void)state;
     started = clock_mono();
-    walk_calendar();
+    almanac_walk();
     plan_downtime();
     return 0;
 }
@@ -702,7 +427,7 @@ static int teardown(void **state)
         (long long)n_checks, (long long)n_windows, (long long)n_unexpected,
         (double)(clock_mono() - started) / 1000);
     for (int i = 0; i < FLEET; i++) {
-        free(fleet[i].marks);
+        free(fleet[i].a.marks);
         free(fleet[i].looks);
     }
     return 0;

@@ -150,9 +150,12 @@ static void years_of_redistricting_and_census(void **state)
     struct source r = with(years(TRIGGER_REDISTRICTING, 2032, 2031)); /* order is free */
     int64_t opens = time_civil(2031, 1, 1), tenth = DAY_MS / 10;
     assert_when(after(&r, time_civil(2026, 5, 5)), opens, opens, "window");
+    struct source other = with(years(TRIGGER_REDISTRICTING, 2031, 2032));
+    assert_when(after(&other, time_civil(2026, 5, 5)), opens, opens, "window");
     int64_t inside = time_civil(2032, 6, 1);
     assert_when(after(&r, inside), inside + DAY_MS, inside + DAY_MS + tenth, "window");
     assert_int_equal(after(&r, time_civil(2033, 1, 2)).at, -1); /* over, and no sweep */
+    assert_true(window_expects(&r, time_civil(2032, 12, 31)));  /* a leap year is a day longer */
     struct source c = with(years(TRIGGER_CENSUS, 2030, 0));
     inside = time_civil(2030, 4, 1);
     assert_when(after(&c, inside), inside + 7 * DAY_MS, inside + 7 * DAY_MS + LATE_MS, "window");
@@ -167,6 +170,9 @@ static void catch_up(void **state)
     assert_when(at(&s, last, july + DAY_MS / 2), july, july, "window");
     assert_when(at(&s, last, july + 9 * DAY_MS), july, july, "catch-up");
     assert_when(at(&s, last, time_civil(2026, 12, 1)), july, july, "catch-up");
+    s.poll_interval_s = 50 * 86400; /* closed, though less than a cadence ago */
+    assert_when(at(&s, last, time_civil(2026, 8, 2)), july, july, "catch-up");
+    s.poll_interval_s = 0;
     /* two were missed: one look makes good for both */
     assert_when(at(&s, last, time_civil(2027, 12, 1)), july, july, "catch-up");
     assert_true(after(&s, time_civil(2027, 12, 1)).at == time_civil(2028, 7, 1));
