@@ -162,6 +162,7 @@ struct plan {
     uint64_t seed; /* of the jitter */
     int64_t last, now, stretched_ms;
     struct window_when best;
+    bool opened, late; /* a window has since the last look; and that was a while ago */
 };
 
 /* FNV-1a. */
@@ -204,9 +205,11 @@ static int64_t after_last(const struct plan *p, int64_t ms)
 static void want_opening(struct plan *p, const struct trigger *t)
 {
     struct window_span w = span_coming(t, p->last);
-    bool late = p->now >= w.closes || p->now - w.opens > cadence_s(p->s, t) * 1000;
-    if (w.opens >= 0)
-        sooner(p, w.opens, late ? "catch-up" : "window");
+    if (w.opens < 0)
+        return;
+    sooner(p, w.opens, "window");
+    p->opened |= w.opens <= p->now;
+    p->late |= p->now >= w.closes || p->now - w.opens > cadence_s(p->s, t) * 1000;
 }
 
 /* Shortly before a window closes, early enough to be done in time; -1 when the last look will do. */
@@ -308,6 +311,8 @@ struct window_when window_next(const struct source *s, const struct check_state 
         want_all(&p, conf, st->failures > 0);
     if (st->failures > 0)
         want_retry(&p, conf, st->failures);
+    if (p.opened) /* whatever else is due as well */
+        p.best.because = p.late ? "catch-up" : "window";
     return p.best;
 }
 

@@ -13,9 +13,10 @@
  *   retry     the last look failed
  *   vintage   a URL with {year} is a template: the window of the next vintage opens
  *
- * poll_interval_s takes the place of every cadence. The soonest of all triggers counts. A source
- * with nothing but manual triggers is never due by itself, and neither is one whose last window is
- * over and that has no sweep.
+ * poll_interval_s takes the place of every cadence. The soonest of all counts; a window that has
+ * opened since the last look gives the reason, whatever else is due as well. A source with nothing
+ * but manual triggers is never due by itself, and neither is one whose last window is over and that
+ * has no sweep.
  *
  * The cadence is stretched by a quarter after each look that found nothing new, up to
  * max_interval_s of the source; 0, the default, means that it is kept as declared. A change, the
@@ -23,7 +24,8 @@
  *
  * Invariants
  *   1. Pure: the same source, state and settings give the same answer, and but for `first` the date
- *      does not depend on now: what is stored as next_check_at stays true as time goes by.
+ *      does not depend on now: what is stored as next_check_at stays true as time goes by (only an
+ *      upstream that asks for more time after a failure gets it, up to a day).
  *   2. Jitter comes from a hash of source and period, so a schedule can be reproduced. It only
  *      delays, by at most a tenth of the interval and WINDOW_JITTER_MAX_S. An opening has none.
  *   3. Every window gets a look at its opening, or as soon as someone looks again; and while looks

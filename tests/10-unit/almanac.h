@@ -126,6 +126,7 @@ struct wants {
         const char *because;
     } all[32];
     int n;
+    const char *opened; /* the word for windows that have opened since, NULL for none */
 };
 
 static void want(struct wants *w, int64_t low, int64_t high, const char *because)
@@ -247,7 +248,9 @@ static void want_openings(const struct almanac *a, int64_t now, struct wants *w)
             continue;
         bool late = now >= day_ms(k->closes[day]) ||
                     now > day_ms(day) + cadence_of(a->s, &a->s->triggers[i]) * 1000;
-        want(w, day_ms(day), day_ms(day), late ? "catch-up" : "window");
+        want(w, day_ms(day), day_ms(day), "window");
+        if (now >= day_ms(day) && (late || !w->opened))
+            w->opened = late ? "catch-up" : "window";
     }
 }
 
@@ -255,7 +258,7 @@ static void want_openings(const struct almanac *a, int64_t now, struct wants *w)
 static void almanac_wants(const struct almanac *a, int64_t now, struct wants *w)
 {
     const struct trigger plain = {.type = TRIGGER_INTERVAL, .seconds = a->conf->poll_interval_s};
-    w->n = 0;
+    *w = (struct wants){.n = 0};
     if (a->s->n_triggers > 0 && !a->seasonal && !a->always)
         return;
     if (a->failures)

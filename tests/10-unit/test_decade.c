@@ -170,7 +170,8 @@ static int64_t up_at(int instance, int64_t at)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The date is the soonest of all that is wanted; its word is that of one it can be. */
+/* The date is the soonest of all that is wanted; its word is that of one it can be, unless a window
+ * has opened. */
 static void compare(const struct member *m, struct window_when got, int64_t now)
 {
     struct wants w;
@@ -183,6 +184,8 @@ static void compare(const struct member *m, struct window_when got, int64_t now)
         named |= strcmp(w.all[i].because, got.because) == 0 && w.all[i].low <= got.at &&
                  got.at <= w.all[i].high;
     }
+    if (w.opened)
+        named = strcmp(w.opened, got.because) == 0;
     if (w.n == 0 ? got.at == -1 : got.at >= low && got.at <= high && named)
         return;
     char at[TIME_MAX], last[TIME_MAX], from[TIME_MAX], to[TIME_MAX];

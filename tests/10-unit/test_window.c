@@ -176,6 +176,14 @@ static void catch_up(void **state)
     /* two were missed: one look makes good for both */
     assert_when(at(&s, last, time_civil(2027, 12, 1)), july, july, "catch-up");
     assert_true(after(&s, time_civil(2027, 12, 1)).at == time_civil(2028, 7, 1));
+    /* so was a sweep: the window is the better reason */
+    struct source swept = s;
+    swept.sweep_days = 10;
+    assert_when(at(&swept, last, time_civil(2026, 6, 20)), last + 10 * DAY_MS,
+                last + 10 * DAY_MS + LATE_MS, "sweep");
+    assert_when(at(&swept, last, july), last + 10 * DAY_MS, last + 10 * DAY_MS + LATE_MS, "window");
+    assert_when(at(&swept, last, time_civil(2026, 12, 1)), last + 10 * DAY_MS,
+                last + 10 * DAY_MS + LATE_MS, "catch-up");
     /* the looks after the first were missed */
     last = july + 5 * DAY_MS;
     assert_when(at(&s, last, time_civil(2026, 12, 1)), last + DAY_MS, last + DAY_MS * 11 / 10,
