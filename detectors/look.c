@@ -96,11 +96,12 @@ static void write_detail(struct check_result *r, const struct verdict *v,
              url[0] ? "; moved permanently to " : "", url);
 }
 
-static void set_next(struct look *k, const struct fetch_res *res, int64_t now)
+/* last: the check before this one. */
+static void set_next(struct look *k, const struct fetch_res *res, int64_t last, int64_t now)
 {
     const struct conf *conf = &k->env->inst->conf;
     struct check_state *st = &k->result.state;
-    st->interval_s = window_interval(&k->source, conf, now);
+    st->interval_s = window_interval(&k->source, st, conf, k->result.outcome, last);
     st->next_check_at = window_next(&k->source, st, conf, now).at;
     bool wait = res && outcome_failure(k->result.outcome) && st->next_check_at >= 0;
     if (wait && st->next_check_at < now + res->retry_after_ms)
@@ -124,7 +125,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
                 const struct body_facts *body)
 {
     struct check_result *r = &k->result;
-    int64_t now = clock_now();
+    int64_t now = clock_now(), last = r->state.checked_at;
     r->ended_at = now;
     r->outcome = v->outcome;
     r->has_sha = body && body->read && !outcome_failure(v->outcome);
@@ -132,15 +133,13 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
         r->sha = body->sha;
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
-    r->unexpected = outcome_candidate(v->outcome) && v->outcome != OUTCOME_new &&
-                    !window_expects(&k->source, now);
     write_detail(r, v, res);
     state_settle(&r->state, v->outcome, r->detail, now);
-    if (v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now)) {
-        r->deleted = true;
+    r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
+    if (r->deleted)
         r->hint = "deleted";
-    }
-    set_next(k, res, now);
+    r->unexpected = check_found(r) && v->outcome != OUTCOME_new && !window_expects(&k->source, now);
+    set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
     if (!outcome_candidate(v->outcome) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
@@ -297,9 +296,35 @@ static void send_ask(struct look *k)
                    err.msg);
 }
 
+/* A template is looked up in the calendar, not on the network: the handler makes a source of each
+ * vintage that has opened. */
+static void look_at_calendar(struct look *k)
+{
+    struct check_state *st = &k->result.state;
+    int year = window_vintage(&k->source, clock_now());
+    char *text = arena_printf(&k->arena, "%d", year);
+    if (!text) {
+        end_unsent(k, OUTCOME_unavailable, "here: no memory");
+        return;
+    }
+    bool opened = year > 0 && strcmp(text, st->cursor) > 0;
+    struct verdict v = year > 0 ? verdict_of(opened ? OUTCOME_new : OUTCOME_unchanged,
+                                             "the newest vintage is %d", year)
+                                : verdict_of(OUTCOME_unchanged, "no vintage has opened yet");
+    if (opened) {
+        snprintf(st->cursor, sizeof st->cursor, "%s", text);
+        k->result.hint = text;
+    }
+    end(k, &v, NULL, NULL);
+}
+
 void look_start(struct look *k)
 {
     k->result.started_at = clock_now();
+    if (source_is_template(&k->source)) {
+        look_at_calendar(k);
+        return;
+    }
     k->kind = detector_find(k->source.detector);
     if (!k->kind) {
         end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
