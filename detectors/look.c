@@ -138,7 +138,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
         r->hint = "deleted";
-    r->unexpected = check_found(r) && v->outcome != OUTCOME_new && !window_expects(&k->source, now);
+    r->unexpected = check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
     set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
@@ -301,7 +301,7 @@ static void send_ask(struct look *k)
 static void look_at_calendar(struct look *k)
 {
     struct check_state *st = &k->result.state;
-    int year = window_vintage(&k->source, clock_now());
+    int year = calendar_vintage(&k->source, clock_now());
     char *text = arena_printf(&k->arena, "%d", year);
     if (!text) {
         end_unsent(k, OUTCOME_unavailable, "here: no memory");

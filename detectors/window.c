@@ -7,82 +7,6 @@
 #define SECONDS_CENSUS (7 * 86400)
 #define JITTER_PART 10 /* of the interval: a thousand daily sources drift apart in some weeks */
 
-static const struct window_span span_none = {-1, -1}, span_always = {0, INT64_MAX};
-
-/* ---- windows of one trigger ------------------------------------------------------------------ */
-
-static int year_of(int64_t at)
-{
-    int year, month, day;
-    time_to_civil(at, &year, &month, &day);
-    return year;
-}
-
-static struct window_span span_year(int year)
-{
-    return (struct window_span){time_civil(year, 1, 1), time_civil(year + 1, 1, 1)};
-}
-
-/* The season that begins in this year; it may end in the next. */
-static struct window_span span_annual(const struct trigger *t, int year)
-{
-    int end_year = t->through < t->month ? year + 1 : year;
-    int after = t->through % 12 + 1;
-    return (struct window_span){time_civil(year, t->month, 1),
-                                time_civil(after == 1 ? end_year + 1 : end_year, after, 1)};
-}
-
-static bool is_seasonal(const struct trigger *t)
-{
-    return t->type == TRIGGER_ANNUAL || t->type == TRIGGER_REDISTRICTING ||
-           t->type == TRIGGER_CENSUS;
-}
-
-/* The newest window that has opened at `at`, whether or not it is closed; none before the first. */
-static struct window_span span_begun(const struct trigger *t, int64_t at)
-{
-    int year = year_of(at), newest = -1;
-    if (t->type == TRIGGER_ANNUAL) {
-        struct window_span this_year = span_annual(t, year);
-        return this_year.opens <= at ? this_year : span_annual(t, year - 1);
-    }
-    for (int i = 0; i < t->n_years; i++)
-        if (t->years[i] <= year && t->years[i] > newest)
-            newest = t->years[i];
-    return newest < 0 ? span_none : span_year(newest);
-}
-
-/* The smallest of the years after this one, -1 when there is none. */
-static int year_coming(const struct trigger *t, int year)
-{
-    int soonest = -1;
-    for (int i = 0; i < t->n_years; i++)
-        if (t->years[i] > year && (soonest < 0 || t->years[i] < soonest))
-            soonest = t->years[i];
-    return soonest;
-}
-
-/* The first window that opens after `at`. */
-static struct window_span span_coming(const struct trigger *t, int64_t at)
-{
-    int year = year_of(at);
-    if (t->type == TRIGGER_ANNUAL) {
-        struct window_span this_year = span_annual(t, year);
-        return this_year.opens > at ? this_year : span_annual(t, year + 1);
-    }
-    int soonest = year_coming(t, year);
-    return soonest < 0 ? span_none : span_year(soonest);
-}
-
-/* The window that is open at `at`. */
-static struct window_span span_open(const struct trigger *t, int64_t at)
-{
-    if (t->type == TRIGGER_INTERVAL)
-        return span_always;
-    struct window_span w = is_seasonal(t) ? span_begun(t, at) : span_none;
-    return at < w.closes ? w : span_none;
-}
-
 /* ---- cadence --------------------------------------------------------------------------------- */
 
 static int64_t cadence_s(const struct source *s, const struct trigger *t)
@@ -100,7 +24,7 @@ static int64_t eager_s(const struct source *s, int64_t at, bool open_only)
     int64_t best = -1;
     for (size_t i = 0; i < s->n_triggers; i++) {
         const struct trigger *t = &s->triggers[i];
-        if (t->type == TRIGGER_MANUAL || (open_only && span_open(t, at).closes < 0))
+        if (t->type == TRIGGER_MANUAL || (open_only && trigger_open(t, at).closes < 0))
             continue;
         int64_t c = cadence_s(s, t);
         if (best < 0 || c < best)
@@ -124,7 +48,7 @@ static int64_t base_s(const struct source *s, const struct conf *conf, int64_t a
 static bool has_opened(const struct source *s, int64_t from, int64_t to)
 {
     for (size_t i = 0; i < s->n_triggers; i++)
-        if (is_seasonal(&s->triggers[i]) && span_begun(&s->triggers[i], to).opens > from)
+        if (trigger_is_seasonal(&s->triggers[i]) && trigger_begun(&s->triggers[i], to).opens > from)
             return true;
     return false;
 }
@@ -134,24 +58,13 @@ int64_t window_interval(const struct source *s, const struct check_state *st,
 {
     int64_t now = st->checked_at, base = base_s(s, conf, now), force = st->interval_s;
     if (outcome_candidate(o) || last < s->updated_at || has_opened(s, last, now) ||
-        !window_expects(s, now))
+        !calendar_expects(s, now))
         return base;
     if (!outcome_failure(o))
         force = (force * 5 + 3) / 4; /* upwards, or a second would stay one */
     if (force > s->max_interval_s)
         force = s->max_interval_s;
     return force > base ? force : base;
-}
-
-bool window_expects(const struct source *s, int64_t now)
-{
-    bool seasonal = false;
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        if (span_open(&s->triggers[i], now).closes >= 0)
-            return true;
-        seasonal |= is_seasonal(&s->triggers[i]);
-    }
-    return !seasonal;
 }
 
 /* ---- the next look --------------------------------------------------------------------------- */
@@ -204,7 +117,7 @@ static int64_t after_last(const struct plan *p, int64_t ms)
 /* A window that opened after the last look wants one, even when it has closed again. */
 static void want_opening(struct plan *p, const struct trigger *t)
 {
-    struct window_span w = span_coming(t, p->last);
+    struct span w = trigger_coming(t, p->last);
     if (w.opens < 0)
         return;
     sooner(p, w.opens, "window");
@@ -225,7 +138,7 @@ static int64_t closing_look(const struct plan *p, int64_t base_ms, int64_t close
 
 static void want_cadence(struct plan *p, const struct trigger *t)
 {
-    struct window_span w = span_open(t, p->last);
+    struct span w = trigger_open(t, p->last);
     if (w.closes < 0)
         return;
     int64_t base = cadence_s(p->s, t) * 1000;
@@ -246,7 +159,7 @@ static void want_sweep(struct plan *p)
         return;
     int64_t due = after_last(p, p->s->sweep_days * DAY_MS), at = due;
     for (size_t i = 0; i < p->s->n_triggers; i++) {
-        int64_t closes = span_open(&p->s->triggers[i], due).closes;
+        int64_t closes = trigger_open(&p->s->triggers[i], due).closes;
         at = closes > at ? closes : at;
     }
     sooner(p, at, "sweep");
@@ -259,7 +172,7 @@ static void want_retry(struct plan *p, const struct conf *conf, int64_t failures
     int64_t wait = base < WINDOW_RETRY_S * 1000 ? base : WINDOW_RETRY_S * 1000;
     if (longest > DAY_MS)
         longest = DAY_MS;
-    if (!window_expects(p->s, p->last) && p->s->sweep_days > 1)
+    if (!calendar_expects(p->s, p->last) && p->s->sweep_days > 1)
         longest = p->s->sweep_days * DAY_MS;
     for (int64_t i = 0; i < failures && wait < longest; i++)
         wait *= 2;
@@ -274,11 +187,11 @@ static void want_all(struct plan *p, const struct conf *conf, bool failed)
     const struct trigger plain = {.type = TRIGGER_INTERVAL, .seconds = conf->poll_interval_s};
     bool seasonal = false;
     for (size_t i = 0; i < s->n_triggers; i++) {
-        if (is_seasonal(&s->triggers[i]))
+        if (trigger_is_seasonal(&s->triggers[i]))
             want_opening(p, &s->triggers[i]);
         if (!failed)
             want_cadence(p, &s->triggers[i]);
-        seasonal |= is_seasonal(&s->triggers[i]);
+        seasonal |= trigger_is_seasonal(&s->triggers[i]);
     }
     if (!failed && seasonal)
         want_sweep(p);
@@ -306,7 +219,7 @@ struct window_when window_next(const struct source *s, const struct check_state 
     p.stretched_ms =
         1000 * (st->interval_s < s->max_interval_s ? st->interval_s : s->max_interval_s);
     if (source_is_template(s))
-        p.best = (struct window_when){window_next_vintage_at(s, p.last), "vintage"};
+        p.best = (struct window_when){calendar_next_vintage_at(s, p.last), "vintage"};
     else
         want_all(&p, conf, st->failures > 0);
     if (st->failures > 0)
@@ -314,72 +227,4 @@ struct window_when window_next(const struct source *s, const struct check_state 
     if (p.opened) /* whatever else is due as well */
         p.best.because = p.late ? "catch-up" : "window";
     return p.best;
-}
-
-/* ---- for people ------------------------------------------------------------------------------ */
-
-struct window_span window_current_or_next(const struct source *s, int64_t now)
-{
-    struct window_span open = span_none, next = span_none;
-    for (size_t i = 0; i < s->n_triggers && s->retired_at < 0; i++) {
-        const struct trigger *t = &s->triggers[i];
-        if (!is_seasonal(t))
-            continue;
-        struct window_span current = span_open(t, now), coming = span_coming(t, now);
-        if (current.closes > open.closes)
-            open = current;
-        if (coming.opens >= 0 && (next.opens < 0 || coming.opens < next.opens))
-            next = coming;
-    }
-    return open.opens >= 0 ? open : next;
-}
-
-void window_text(struct window_span w, int64_t now, char out[WINDOW_TEXT_MAX])
-{
-    char first[TIME_MAX], last[TIME_MAX];
-    out[0] = 0;
-    if (w.opens < 0)
-        return;
-    time_date(w.opens, first);
-    time_date(w.closes - 1, last);
-    if (w.opens <= now && now < w.closes)
-        snprintf(out, WINDOW_TEXT_MAX, "open until %s", last);
-    else
-        snprintf(out, WINDOW_TEXT_MAX, "%s to %s", first, last);
-}
-
-/* ---- vintages -------------------------------------------------------------------------------- */
-
-int window_vintage(const struct source *s, int64_t now)
-{
-    bool seasonal = false;
-    int newest = -1;
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        if (!is_seasonal(&s->triggers[i]))
-            continue;
-        seasonal = true;
-        struct window_span w = span_begun(&s->triggers[i], now);
-        int year = w.opens < 0 ? -1 : year_of(w.opens);
-        newest = year > newest ? year : newest;
-    }
-    return seasonal ? newest : year_of(now);
-}
-
-/* Two windows that open in one year are one vintage, so it is the year that is looked for. */
-int64_t window_next_vintage_at(const struct source *s, int64_t now)
-{
-    bool seasonal = false;
-    int year, vintage = window_vintage(s, now);
-    int64_t at, best = -1;
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        const struct trigger *t = &s->triggers[i];
-        if (!is_seasonal(t))
-            continue;
-        seasonal = true;
-        year = t->type == TRIGGER_ANNUAL ? vintage + 1 : year_coming(t, vintage);
-        at = year < 0 ? -1 : time_civil(year, t->type == TRIGGER_ANNUAL ? t->month : 1, 1);
-        if (at >= 0 && (best < 0 || at < best))
-            best = at;
-    }
-    return seasonal ? best : time_civil(vintage + 1, 1, 1);
 }

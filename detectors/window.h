@@ -1,8 +1,7 @@
 /* window: when a source is to be looked at next, and why (DESIGN section 4).
  *
- * Triggers open windows, all in UTC: annual from the first day of a month to the last day of
- * another (over new year when that is earlier), redistricting and census for whole years; an
- * interval is always open. A source without triggers has an interval: its own, or the setting.
+ * Triggers open windows (ledger/calendar.h). A source without triggers has an interval: its own, or
+ * the setting.
  *
  *   first     never looked at: now
  *   window    a seasonal window opens, or its cadence (annual and redistricting daily, census
@@ -39,6 +38,7 @@
 #define FRESHET_DETECTORS_WINDOW_H
 
 #include "core/conf.h"
+#include "ledger/calendar.h"
 #include "ledger/check.h"
 
 #define WINDOW_RETRY_S 60              /* first wait after a failure, or the cadence when shorter */
@@ -56,27 +56,5 @@ struct window_when window_next(const struct source *s, const struct check_state 
  * st->interval_s, which still holds those from before it. last: the check before, -1 for none. */
 int64_t window_interval(const struct source *s, const struct check_state *st,
                         const struct conf *conf, enum outcome o, int64_t last);
-/* Is a change now within what the triggers let expect? True for sources without seasons. */
-bool window_expects(const struct source *s, int64_t now);
-
-/* [opens, closes) in milliseconds; both -1 for none. */
-struct window_span {
-    int64_t opens, closes;
-};
-/* The seasonal window that is open (the one that closes last), else the one that opens next. None
- * for sources without seasons, retired ones, and those whose years are over. */
-struct window_span window_current_or_next(const struct source *s, int64_t now);
-#define WINDOW_TEXT_MAX 80
-/* "open until 2026-10-31", "2027-07-01 to 2027-10-31", or "". The last day is inside. */
-void window_text(struct window_span w, int64_t now, char out[WINDOW_TEXT_MAX]);
-
-/* The newest vintage whose window has opened: the year of that opening (a window from September to
- * February belongs to the year it began in). Without seasons the calendar year of now. -1 while no
- * window has opened yet. */
-int window_vintage(const struct source *s, int64_t now);
-/* When the next vintage begins; always after now. -1 when there is none. From one to the next:
- * for (at = window_next_vintage_at(s, last); at >= 0 && at <= now; at = window_next_vintage_at(s, at))
- */
-int64_t window_next_vintage_at(const struct source *s, int64_t now);
 
 #endif

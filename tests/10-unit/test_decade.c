@@ -207,13 +207,13 @@ static void compare_facts(const struct member *m, int64_t now)
         if (k->seasonal && k->next[day] >= 0 && (next < 0 || k->next[day] < next))
             next = k->next[day];
     }
-    assert_int_equal(window_expects(&m->s, now), !is_outside(&m->a, now));
-    struct window_span w = window_current_or_next(&m->s, now);
+    assert_int_equal(calendar_expects(&m->s, now), !is_outside(&m->a, now));
+    struct span w = calendar_window(&m->s, now);
     if (until >= 0)
         assert_true(w.closes == day_ms(until) && w.opens <= now);
     else
         assert_true(next < 0 ? w.opens == -1 : w.opens == day_ms(next));
-    assert_int_equal(window_vintage(&m->s, now), vintage_on(&m->a, day));
+    assert_int_equal(calendar_vintage(&m->s, now), vintage_on(&m->a, day));
 }
 
 /* Outside windows only what has a reason to be there is looked at. */
@@ -287,7 +287,7 @@ static void look(struct member *m)
     compare_reason(m, was.because, now);
     compare_facts(m, now);
     enum outcome o = outcome_at(m, now);
-    n_unexpected += o == OUTCOME_changed && last >= 0 && !window_expects(&m->s, now);
+    n_unexpected += o == OUTCOME_changed && last >= 0 && !calendar_expects(&m->s, now);
     state_settle(&m->st, o, "", now);
     m->st.interval_s = window_interval(&m->s, &m->st, &conf, o, last);
     almanac_look(&m->a, o, now);

@@ -129,18 +129,18 @@ static void season_over_new_year(void **state)
     (void)state;
     struct source s = with(annual(9, 2));
     int64_t january = time_civil(2027, 1, 15);
-    assert_true(window_expects(&s, january));
-    assert_true(window_expects(&s, time_civil(2027, 2, 28) + DAY_MS - 1));
-    assert_false(window_expects(&s, time_civil(2027, 3, 1)));
-    assert_true(window_expects(&s, time_civil(2028, 2, 29)));
-    assert_false(window_expects(&s, time_civil(2026, 9, 1) - 1));
-    assert_true(window_expects(&s, time_civil(2026, 9, 1)));
+    assert_true(calendar_expects(&s, january));
+    assert_true(calendar_expects(&s, time_civil(2027, 2, 28) + DAY_MS - 1));
+    assert_false(calendar_expects(&s, time_civil(2027, 3, 1)));
+    assert_true(calendar_expects(&s, time_civil(2028, 2, 29)));
+    assert_false(calendar_expects(&s, time_civil(2026, 9, 1) - 1));
+    assert_true(calendar_expects(&s, time_civil(2026, 9, 1)));
     assert_when(after(&s, january), january + DAY_MS, january + DAY_MS * 11 / 10, "window");
     struct source december = with(annual(12, 12));
-    assert_true(window_expects(&december, time_civil(2027, 1, 1) - 1));
-    assert_false(window_expects(&december, time_civil(2027, 1, 1)));
+    assert_true(calendar_expects(&december, time_civil(2027, 1, 1) - 1));
+    assert_false(calendar_expects(&december, time_civil(2027, 1, 1)));
     struct source always = with(annual(5, 4)); /* twelve months: opens anew each May */
-    assert_true(window_expects(&always, time_civil(2027, 4, 30)));
+    assert_true(calendar_expects(&always, time_civil(2027, 4, 30)));
     int64_t may = time_civil(2027, 5, 1);
     assert_when(after(&always, may - HOUR_MS), may, may, "window");
 }
@@ -155,8 +155,8 @@ static void years_of_redistricting_and_census(void **state)
     assert_when(after(&other, time_civil(2026, 5, 5)), opens, opens, "window");
     int64_t inside = time_civil(2032, 6, 1);
     assert_when(after(&r, inside), inside + DAY_MS, inside + DAY_MS + tenth, "window");
-    assert_int_equal(after(&r, time_civil(2033, 1, 2)).at, -1); /* over, and no sweep */
-    assert_true(window_expects(&r, time_civil(2032, 12, 31)));  /* a leap year is a day longer */
+    assert_int_equal(after(&r, time_civil(2033, 1, 2)).at, -1);  /* over, and no sweep */
+    assert_true(calendar_expects(&r, time_civil(2032, 12, 31))); /* a leap year is a day longer */
     struct source c = with(years(TRIGGER_CENSUS, 2030, 0));
     inside = time_civil(2030, 4, 1);
     assert_when(after(&c, inside), inside + 7 * DAY_MS, inside + 7 * DAY_MS + LATE_MS, "window");
@@ -442,19 +442,19 @@ static void expectations(void **state)
     struct source always = source("s"), manual = with((struct trigger){.type = TRIGGER_MANUAL});
     struct source mixed = with(annual(7, 7));
     int64_t may = time_civil(2026, 5, 1);
-    assert_true(window_expects(&always, may));
-    assert_true(window_expects(&manual, may));
-    assert_false(window_expects(&mixed, may));
+    assert_true(calendar_expects(&always, may));
+    assert_true(calendar_expects(&manual, may));
+    assert_false(calendar_expects(&mixed, may));
     mixed.triggers[mixed.n_triggers++] = (struct trigger){.type = TRIGGER_MANUAL};
-    assert_false(window_expects(&mixed, may));
+    assert_false(calendar_expects(&mixed, may));
     mixed.triggers[mixed.n_triggers++] = interval(60);
-    assert_true(window_expects(&mixed, may));
+    assert_true(calendar_expects(&mixed, may));
 }
 
 static void is_text(const struct source *s, int64_t now, const char *want)
 {
-    char text[WINDOW_TEXT_MAX];
-    window_text(window_current_or_next(s, now), now, text);
+    char text[CALENDAR_TEXT_MAX];
+    calendar_text(calendar_window(s, now), now, text);
     assert_string_equal(text, want);
 }
 
@@ -474,7 +474,7 @@ static void current_or_next(void **state)
     is_text(&s, time_civil(2027, 1, 5), "");
     struct source over = with(years(TRIGGER_REDISTRICTING, 2021, 2022));
     is_text(&over, time_civil(2023, 1, 1), "");
-    struct window_span w = window_current_or_next(&over, time_civil(2023, 1, 1));
+    struct span w = calendar_window(&over, time_civil(2023, 1, 1));
     assert_int_equal(w.opens, -1);
     assert_int_equal(w.closes, -1);
 }
@@ -483,23 +483,23 @@ static void vintages(void **state)
 {
     (void)state;
     struct source s = with(annual(9, 2));
-    assert_int_equal(window_vintage(&s, time_civil(2026, 9, 1)), 2026);
-    assert_int_equal(window_vintage(&s, time_civil(2026, 9, 1) - 1), 2025);
-    assert_int_equal(window_vintage(&s, time_civil(2027, 1, 31)), 2026);
-    assert_true(window_next_vintage_at(&s, time_civil(2027, 1, 31)) == time_civil(2027, 9, 1));
+    assert_int_equal(calendar_vintage(&s, time_civil(2026, 9, 1)), 2026);
+    assert_int_equal(calendar_vintage(&s, time_civil(2026, 9, 1) - 1), 2025);
+    assert_int_equal(calendar_vintage(&s, time_civil(2027, 1, 31)), 2026);
+    assert_true(calendar_next_vintage_at(&s, time_civil(2027, 1, 31)) == time_civil(2027, 9, 1));
     s.triggers[s.n_triggers++] = annual(3, 3); /* twice a year is still one vintage */
-    assert_int_equal(window_vintage(&s, time_civil(2027, 3, 1)), 2027);
-    assert_true(window_next_vintage_at(&s, time_civil(2027, 3, 1)) == time_civil(2028, 3, 1));
+    assert_int_equal(calendar_vintage(&s, time_civil(2027, 3, 1)), 2027);
+    assert_true(calendar_next_vintage_at(&s, time_civil(2027, 3, 1)) == time_civil(2028, 3, 1));
     struct source r = with(years(TRIGGER_REDISTRICTING, 2032, 2031));
-    assert_int_equal(window_vintage(&r, time_civil(2030, 12, 31)), -1);
-    assert_true(window_next_vintage_at(&r, 0) == time_civil(2031, 1, 1));
-    assert_int_equal(window_vintage(&r, time_civil(2031, 1, 1)), 2031);
-    assert_true(window_next_vintage_at(&r, time_civil(2031, 1, 1)) == time_civil(2032, 1, 1));
-    assert_int_equal(window_vintage(&r, time_civil(2040, 1, 1)), 2032);
-    assert_int_equal(window_next_vintage_at(&r, time_civil(2032, 1, 1)), -1);
+    assert_int_equal(calendar_vintage(&r, time_civil(2030, 12, 31)), -1);
+    assert_true(calendar_next_vintage_at(&r, 0) == time_civil(2031, 1, 1));
+    assert_int_equal(calendar_vintage(&r, time_civil(2031, 1, 1)), 2031);
+    assert_true(calendar_next_vintage_at(&r, time_civil(2031, 1, 1)) == time_civil(2032, 1, 1));
+    assert_int_equal(calendar_vintage(&r, time_civil(2040, 1, 1)), 2032);
+    assert_int_equal(calendar_next_vintage_at(&r, time_civil(2032, 1, 1)), -1);
     struct source plain = with(interval(60));
-    assert_int_equal(window_vintage(&plain, time_civil(2026, 12, 31)), 2026);
-    assert_true(window_next_vintage_at(&plain, time_civil(2026, 5, 5)) == time_civil(2027, 1, 1));
+    assert_int_equal(calendar_vintage(&plain, time_civil(2026, 12, 31)), 2026);
+    assert_true(calendar_next_vintage_at(&plain, time_civil(2026, 5, 5)) == time_civil(2027, 1, 1));
 }
 
 static void templates(void **state)
