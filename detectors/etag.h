@@ -12,7 +12,8 @@
  *
  * Invariants
  *   1. Validators are opaque, sent byte for byte as received, and belong to the place (final URL)
- *      that gave them: an answer of another place proves nothing.
+ *      that gave them: an answer of another place proves nothing. Their encoding is identity, as
+ *      nothing else is asked for and an encoded body is refused.
  *   2. Validators in the state are those of a GET, exactly as given: of the 200 that carried the
  *      bytes of seen_sha, or of a 304 to it. Those of HEAD are compared, never stored.
  *   3. Only a strong ETag, or a Last-Modified where there is no ETag, makes a 200 to HEAD
