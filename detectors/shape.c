@@ -129,13 +129,17 @@ static bool starts_nocase(struct str s, const char *z)
     return s.n >= n && str_ieq((struct str){s.p, n}, str_of(z));
 }
 
-static struct str skip_comments(struct str s)
+/* What follows the prologue of a markup document: XML declaration, comments. */
+static struct str skip_prologue(struct str s)
 {
-    while (str_starts(s, STR("<!--"))) {
-        const char *end = memmem(s.p, s.n, "-->", 3);
+    bool comment;
+    s = start_of(s);
+    while ((comment = str_starts(s, STR("<!--"))) || str_starts(s, STR("<?"))) {
+        const char *end = comment ? memmem(s.p, s.n, "-->", 3) : memmem(s.p, s.n, "?>", 2);
         if (!end)
             return s;
-        s = start_of((struct str){end + 3, (size_t)(s.p + s.n - end - 3)});
+        end += comment ? 3 : 2;
+        s = start_of((struct str){end, (size_t)(s.p + s.n - end)});
     }
     return s;
 }
@@ -144,7 +148,7 @@ static bool is_html(struct str head)
 {
     static const char *const starts[] = {"<!doctype html", "<html",   "<head", "<body",
                                          "<title",         "<script", "<meta"};
-    struct str s = skip_comments(start_of(head));
+    struct str s = skip_prologue(head);
     for (size_t i = 0; i < ARRAY_LEN(starts); i++)
         if (starts_nocase(s, starts[i]))
             return true;
@@ -214,11 +218,33 @@ static const char *wrong_json(const struct shape_view *v)
     return is_error_document(v) ? "an error document with status 200" : NULL;
 }
 
+/* Errors of map servers (OGC) and object stores, said with status 200. Their root has a name that
+ * no data has, behind a namespace or not. */
+static bool is_error_report(struct str head)
+{
+    static const char *const roots[] = {"ServiceExceptionReport", "ExceptionReport", "Error"};
+    struct str s = skip_prologue(head);
+    if (!str_starts(s, STR("<")))
+        return false;
+    struct str name = {s.p + 1, 0};
+    while (name.n + 1 < s.n && !memchr(" \t\r\n/>", s.p[name.n + 1], 6))
+        name.n++;
+    const char *colon = memchr(name.p, ':', name.n);
+    if (colon)
+        name = (struct str){colon + 1, (size_t)(name.p + name.n - colon - 1)};
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+        if (str_is(name, roots[i]))
+            return true;
+    return false;
+}
+
 static const char *wrong_csv(const struct shape_view *v)
 {
     struct str s = start_of(v->head);
     if (is_html(s))
         return "HTML where a table was expected";
+    if (str_starts(s, STR("<?xml")) || is_error_report(s))
+        return "XML where a table was expected";
     if (str_starts(s, STR("{")))
         return "JSON where a table was expected";
     if (memchr(v->head.p, '\0', v->head.n) && !str_starts(v->head, STR("\xff\xfe")) &&
@@ -236,6 +262,8 @@ static const char *wrong_xml(const struct shape_view *v)
         return "HTML where XML was expected";
     if (!str_starts(s, STR("<")))
         return "no XML: it does not start like it";
+    if (is_error_report(s))
+        return "an error document with status 200";
     return str_ends(str_trim(v->tail), STR(">")) ? NULL : "the XML does not end: truncated";
 }
 

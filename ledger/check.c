@@ -54,7 +54,8 @@ enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *re
                                 .verified_at = col_time(&q, 14),
                                 .changed_at = col_time(&q, 15),
                                 .interval_s = col_i64(&q, 16),
-                                .next_check_at = col_time(&q, 17)};
+                                .next_check_at = col_time(&q, 17),
+                                .date_doubted = col_i64(&q, 21) != 0};
     ret->has_seen = col_sha(&q, 3, &ret->seen_sha);
     col_copy(&q, 0, ret->etag, sizeof ret->etag);
     col_copy(&q, 1, ret->last_modified, sizeof ret->last_modified);
@@ -73,13 +74,13 @@ static const char *or_null(const char *s)
 static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttt", r->src_no, or_null(s->etag),
+    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttti", r->src_no, or_null(s->etag),
                      or_null(s->last_modified), or_null(s->validator_url),
                      s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                      s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                      s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
                      s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                     or_null(s->cursor));
+                     or_null(s->cursor), (int64_t)s->date_doubted);
 }
 
 /* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */

@@ -28,7 +28,7 @@ struct check_state {
     bool has_seen;
     struct sha256 seen_sha;
     int64_t seen_size;
-    bool head_refused;
+    bool head_refused, date_doubted;
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     char last_outcome[32], last_detail[256];

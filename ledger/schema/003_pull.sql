@@ -9,6 +9,9 @@ CREATE UNIQUE INDEX sources_entry ON sources (parent_no, entry) WHERE parent_no 
 -- How far a detector has come that reads more than validators: the value of a probe, the newest
 -- vintage. Kept with the candidate it came with (I3).
 ALTER TABLE source_state ADD COLUMN cursor TEXT;
+-- Learned: Last-Modified is no date of the bytes (ahead of its server's clock, before the web, or the
+-- same when the bytes moved). It is stored as given, but not sent.
+ALTER TABLE source_state ADD COLUMN date_doubted INTEGER NOT NULL DEFAULT 0;
 -- Sources that cannot be reached: a small part of the whole, so that asking for them is cheap.
 CREATE INDEX source_failing ON source_state (src_no) WHERE failures > 0;
 CREATE INDEX source_unchecked ON source_state (src_no) WHERE checked_at IS NULL;
