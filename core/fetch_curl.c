@@ -105,7 +105,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *ctx)
         return stop(s, FETCH_TOO_LARGE);
     if (!s->place.host->warm) {
         s->place.host->warm = true;
-        fetch_host_offer(s->f, s->place.host);
+        fetch_host_offer(s->f, s->place.host, clock_mono());
     }
     fetch_head_line(&s->head, &s->res, (struct str){p, n});
     return n;
