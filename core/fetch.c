@@ -218,8 +218,7 @@ static enum fetch_end follow(struct fetch_slot *s, int64_t now)
     if (s->res.redirects == FETCH_REDIRECTS_MAX)
         return FETCH_REDIRECTS;
     if (fetch_url_resolve(s->res.final_url, s->res.location, url, &err) != RC_OK ||
-        fetch_url_judge(&s->f->conf->allow_hosts, url, &t, &err) != RC_OK ||
-        hop_check(s, &t, &err) != RC_OK)
+        fetch_url_target(s->f, url, &t, &err) != RC_OK || hop_check(s, &t, &err) != RC_OK)
         return refused_redirect(s, &err);
     s->left_ms = s->deadline - now;
     if (s->left_ms <= 0)
@@ -426,7 +425,7 @@ static enum rc start(struct fetch *f, const struct fetch_req *req, bool *ret_end
 {
     struct fetch_target t;
     struct fetch_job *j = NULL;
-    enum rc rc = fetch_url_judge(&f->conf->allow_hosts, req->url, &t, err);
+    enum rc rc = fetch_url_target(f, req->url, &t, err);
     if (rc == RC_OK)
         rc = fetch_job_new(req, (int)f->conf->fetch_attempts, &j, err);
     if (rc != RC_OK)

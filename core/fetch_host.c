@@ -103,14 +103,12 @@ static void wake_up(struct fetch *f, struct fetch_host *h, bool https)
 
 enum rc fetch_place_enter(struct fetch *f, const struct fetch_target *t, struct fetch_place *ret)
 {
-    char name[FETCH_HOST_MAX + 8];
-    snprintf(name, sizeof name, "%s:%d", t->host, t->port);
-    struct fetch_host **b = bucket_of(f, name), *h = *b;
-    while (h && strcmp(h->name, name) != 0)
+    struct fetch_host **b = bucket_of(f, t->name), *h = *b;
+    while (h && strcmp(h->name, t->name) != 0)
         h = h->next;
     if (!h) {
         if (fetch_due_reserve(f, f->pending + f->n_hosts + 2) != RC_OK ||
-            !(h = host_new(f, name, t->https)))
+            !(h = host_new(f, t->name, t->https)))
             return RC_NOMEM;
         h->next = *b;
         *b = h;

@@ -44,9 +44,18 @@
 
 /* Where a URL points to. `listed`: it is in allow_hosts and may use what that grants. */
 struct fetch_target {
-    char host[FETCH_HOST_MAX]; /* lower case */
+    char host[FETCH_HOST_MAX];     /* lower case */
+    char name[FETCH_HOST_MAX + 8]; /* host:port */
     int port;
     bool https, listed;
+};
+
+/* The judgement of the last URL of an origin: sources come in thousands per host, and to read a URL
+ * costs as much as to queue it. */
+#define FETCH_MEMOS 32
+struct fetch_memo {
+    char origin[96]; /* "https://host:port/" as it was spelled */
+    struct fetch_target target;
 };
 
 struct fetch_job;
@@ -114,6 +123,9 @@ struct fetch_head {
     unsigned seen; /* a bit per known field */
     int last;      /* field of the line before, -1 when unknown */
     bool done;     /* the final response's header is complete */
+    /* The last Date and its meaning, which many responses share; outlives them. */
+    char date[40];
+    int64_t date_ms;
 };
 
 struct fetch_slot {
@@ -133,7 +145,11 @@ struct fetch_slot {
     bool connected, begun, refused;
     bool stopped; /* by us, with: */
     enum fetch_end end;
-    struct curl_slist nodes[FETCH_REQ_HEADERS_MAX + 2];
+    struct curl_slist nodes[FETCH_REQ_HEADERS_MAX + 3];
+    /* What the handle was told already, and keeps. */
+    enum fetch_method told_method;
+    bool pinned;
+    int64_t told_ms;
     char error[CURL_ERROR_SIZE];
     struct fetch_res res;
 };
@@ -149,9 +165,10 @@ struct fetch {
     const struct conf *conf;
     CURLM *multi;
     CURLSH *share;
-    void *trust;    /* X509_STORE, loaded when TLS is first needed */
-    char *extra_ca; /* a copy of SSL_CERT_FILE, or NULL */
-    char user_agent[256];
+    void *trust;          /* X509_STORE, loaded when TLS is first needed */
+    char *extra_ca;       /* a copy of SSL_CERT_FILE, or NULL */
+    char user_agent[256]; /* the header line */
+    struct fetch_memo memos[FETCH_MEMOS];
     long low_speed_s;
     int epoll, wake;
     int64_t timer_at; /* when libcurl wants to be called, clock_mono */
@@ -176,6 +193,9 @@ void fetch_head_line(struct fetch_head *h, struct fetch_res *res, struct str lin
 /* Reads an absolute URL and says whether it may be fetched at all: RC_INVALID or RC_BLOCKED. */
 MUST_CHECK enum rc fetch_url_judge(const struct conf_list *allow, const char *url,
                                    struct fetch_target *ret, struct err *err);
+/* The same for the engine's own list, remembered per origin. */
+MUST_CHECK enum rc fetch_url_target(struct fetch *f, const char *url, struct fetch_target *ret,
+                                    struct err *err);
 /* Absolute form of a Location met at base. */
 MUST_CHECK enum rc fetch_url_resolve(const char *base, const char *location,
                                      char ret[FETCH_URL_MAX], struct err *err);

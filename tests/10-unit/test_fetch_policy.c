@@ -318,7 +318,7 @@ static void pauses_are_jittered_and_capped(void **state)
 
 static void feed(struct fetch_res *res, const char *text)
 {
-    struct fetch_head h;
+    struct fetch_head h = {0};
     struct str rest = str_of(text), line;
     memset(res, 'x', sizeof *res);
     fetch_head_begin(&h, res);
@@ -411,7 +411,7 @@ static void only_honest_etags(void **state)
     snprintf(text, sizeof text, "ETag: \"%01022d\"", 0);
     assert_etag(text, "");
     struct fetch_res res;
-    struct fetch_head h;
+    struct fetch_head h = {0};
     fetch_head_begin(&h, &res);
     fetch_head_line(&h, &res, STR("ETag: \"a\0b\"\r\n"));
     assert_string_equal(res.etag, "");
@@ -501,7 +501,7 @@ static void hosts_take_turns(void **state)
     conf.per_host_rate = 0;
     queue_init(&f);
     for (size_t i = 0; i < 9; i++) {
-        struct fetch_target t = {.host = {arrivals[i]}};
+        struct fetch_target t = {.name = {arrivals[i]}};
         assert_rc(fetch_place_enter(&f, &t, &jobs[i].home), RC_OK);
         fetch_queue_push(&f, &jobs[i], 0);
     }
@@ -528,7 +528,7 @@ static void cold_hosts_get_one(void **state)
     struct conf conf;
     struct fetch f = {.conf = &conf};
     struct fetch_job jobs[4] = {0};
-    struct fetch_target t = {.host = "a", .https = true};
+    struct fetch_target t = {.name = "a:443", .https = true};
     (void)state;
     conf_defaults(&conf);
     conf.per_host = 2;
