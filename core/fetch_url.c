@@ -4,7 +4,8 @@
  * Invariants
  *   1. https for any host, http for hosts in allow_hosts, nothing else; no user-info.
  *   2. Messages show URLs through fetch_url_clean only.
- *   3. This is the judgement of the text; addresses are judged when they are connected to.
+ *   3. A remembered judgement is of the same bytes up to the slash that ends the authority.
+ *   4. This is the judgement of the text; addresses are judged when they are connected to.
  */
 #include "core/fetch_internal.h"
 
@@ -55,6 +56,7 @@ static enum rc host_port(CURLU *u, struct fetch_target *t)
     for (; host[i]; i++)
         t->host[i] = host[i] >= 'A' && host[i] <= 'Z' ? (char)(host[i] + 32) : host[i];
     t->host[i] = '\0';
+    snprintf(t->name, sizeof t->name, "%s:%d", t->host, t->port);
     return RC_OK;
 }
 
@@ -77,6 +79,42 @@ enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct f
     if (!t.https && !t.listed)
         return refuse(err, RC_BLOCKED, url, "http only for hosts in allow_hosts");
     *ret = t;
+    return RC_OK;
+}
+
+/* "https://host:port/" of a URL, 0 when it does not begin like that. What follows this slash cannot
+ * change where the URL points to. */
+static size_t origin_len(const char *url)
+{
+    const char *authority = strstr(url, "://");
+    size_t n = authority ? strcspn(authority + 3, "/?#") : 0;
+    return n && authority[3 + n] == '/' ? (size_t)(authority + 3 + n + 1 - url) : 0;
+}
+
+static struct fetch_memo *memo_of(struct fetch *f, const char *url, size_t n)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)url[i]) * 16777619u;
+    return &f->memos[h % FETCH_MEMOS];
+}
+
+enum rc fetch_url_target(struct fetch *f, const char *url, struct fetch_target *ret,
+                         struct err *err)
+{
+    bool https;
+    size_t n = origin_len(url);
+    if (n == 0 || n >= sizeof f->memos[0].origin)
+        return fetch_url_judge(&f->conf->allow_hosts, url, ret, err);
+    struct fetch_memo *m = memo_of(f, url, n);
+    if (strncmp(m->origin, url, n) == 0 && m->origin[n] == '\0') {
+        *ret = m->target;
+        return scheme_check(url, &https, err);
+    }
+    TRY(fetch_url_judge(&f->conf->allow_hosts, url, ret, err));
+    memcpy(m->origin, url, n);
+    m->origin[n] = '\0';
+    m->target = *ret;
     return RC_OK;
 }
 
