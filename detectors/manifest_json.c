@@ -141,8 +141,8 @@ static yyjson_val *next_link(yyjson_val *root)
 
 static enum rc find_next(struct manifest_page *p, yyjson_val *root, struct err *err)
 {
-    yyjson_val *v = p->options->next[0] ? yyjson_ptr_get(root, p->options->next)
-                                        : yyjson_obj_get(root, "next");
+    yyjson_val *v =
+        p->options->next[0] ? yyjson_ptr_get(root, p->options->next) : yyjson_obj_get(root, "next");
     char url[FETCH_URL_MAX];
     const char *text;
     if (!v && !p->options->next[0])

@@ -131,10 +131,12 @@ static enum rc put_url(struct manifest_page *p, const struct manifest_item *item
     }
     if (!ref)
         return err_set(err, RC_NOMEM, "", "no memory for the page");
-    if (fetch_url_join(p->final_url, ref, url, err) != RC_OK)
+    if (fetch_url_join(p->final_url, ref, url, err) != RC_OK) {
+        struct str name = str_of(key);
+        name = str_is_utf8(name) && str_is_clean(name) ? str_cut(name, 100) : STR("?");
         return err_set(err, RC_INVALID, "manifest.exclude",
-                       "entry %.100s leads to no http or https URL: exclude it",
-                       str_is_utf8(str_of(key)) && str_is_clean(str_of(key)) ? key : "?");
+                       "entry %.*s leads to no http or https URL: exclude it", STR_FMT(name));
+    }
     e->url = arena_strdup(p->scratch, url);
     return e->url ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for the page");
 }
@@ -153,8 +155,8 @@ static void put_facts(const struct manifest_item *item, struct listing_entry *e)
     if (str_starts(sha, STR("sha256:")))
         sha = (struct str){sha.p + 7, sha.n - 7};
     bool is_sha = hex_decode(sha, ignored.b, 32) == RC_OK;
-    bool is_size = told(item->size) && str_to_i64(str_of(item->size), &e->size) == RC_OK &&
-                   e->size >= 0;
+    bool is_size =
+        told(item->size) && str_to_i64(str_of(item->size), &e->size) == RC_OK && e->size >= 0;
     e->version = item->version;
     e->etag = item->etag;
     e->last_modified = item->last_modified;

@@ -23,16 +23,10 @@
 #include "core/listing.h"
 #include "ledger/source.h"
 
-#define MANIFEST_PAGE_BYTES_MAX (16 << 20) /* an index of 100,000 files */
+#define MANIFEST_PAGE_BYTES_MAX (16 << 20)    /* an index of 100,000 files */
 #define MANIFEST_PAGE_MEMORY_MAX (256u << 20) /* such a page, parsed as JSON of small values */
 
-enum manifest_format {
-    MANIFEST_JSON,
-    MANIFEST_CSV,
-    MANIFEST_S3,
-    MANIFEST_HTML,
-    MANIFEST_FORMATS
-};
+enum manifest_format { MANIFEST_JSON, MANIFEST_CSV, MANIFEST_S3, MANIFEST_HTML, MANIFEST_FORMATS };
 const char *manifest_format_name(enum manifest_format f); /* "s3" */
 
 struct manifest_page {
@@ -41,8 +35,8 @@ struct manifest_page {
     const char *url;          /* that was asked for */
     const char *final_url;    /* where it came from: what it names is relative to this */
     const struct source_manifest *options;
-    struct arena *scratch; /* may be released when the page is read */
-    struct listing *to;    /* open; entries are added */
+    struct arena *scratch;       /* may be released when the page is read */
+    struct listing *to;          /* open; entries are added */
     enum manifest_format format; /* out */
     const char *next;            /* out, in scratch: absolute; "" when this was the last page */
 };

@@ -197,8 +197,8 @@ static bool is_error_document(const struct shape_view *v)
     arena_init(&a, 16u * SHAPE_TAIL);
     struct err err;
     yyjson_val *doc;
-    bool yes = json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK &&
-               shape_says_error(doc);
+    bool yes =
+        json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK && shape_says_error(doc);
     arena_release(&a);
     return yes;
 }
