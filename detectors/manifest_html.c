@@ -148,6 +148,16 @@ static enum rc add_link(struct reader *r, struct link l, struct err *err)
     return RC_OK;
 }
 
+/* Has the path a segment that leads up, however it is written? */
+static bool leads_up(const char *key)
+{
+    struct str rest = str_of(key), part;
+    while (str_next(&rest, '/', &part))
+        if (str_is(part, ".") || str_is(part, ".."))
+            return true;
+    return false;
+}
+
 static enum rc on_link(struct reader *r, struct str raw, struct err *err)
 {
     struct arena *a = r->p->scratch;
@@ -164,6 +174,8 @@ static enum rc on_link(struct reader *r, struct str raw, struct err *err)
     struct link l = {.url = arena_strdup(a, url)};
     if (!l.url || !(l.key = manifest_url_decode(a, str_of(url + folder), false)))
         return no_memory(err);
+    if (leads_up(l.key))
+        return RC_OK;
     if (!str_is_clean(str_of(l.key)) || !str_is_utf8(str_of(l.key)))
         l.key = l.url + folder; /* encoded, it is text at least */
     return add_link(r, l, err);

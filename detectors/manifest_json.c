@@ -78,13 +78,17 @@ static enum rc read_field(struct manifest_page *p, yyjson_val *obj, size_t i,
     return v ? text_of(p, v, manifest_item_field(item, i), err) : RC_OK;
 }
 
-/* Of {"a.zip": "..."}: an address, a digest or a version. */
-static void read_bare(const char *text, struct manifest_item *item)
+/* An entry that is a single text: of ["a.zip"] where it is; of {"a.zip": "..."} that, or a digest,
+ * or a version. */
+static void read_bare(const char *text, bool keyed, struct manifest_item *item)
 {
-    if (strstr(text, "://") || text[0] == '/')
+    bool absolute = strstr(text, "://") || text[0] == '/';
+    if (!keyed || absolute)
         item->url = text;
     else
         item->sha256 = text; /* becomes the version when it is none */
+    if (!keyed && !absolute)
+        item->key = text;
 }
 
 /* key is NULL in an array. */
@@ -99,10 +103,7 @@ static enum rc read_item(struct manifest_page *p, yyjson_val *v, const char *key
             TRY(read_field(p, v, i, &item, err));
     } else {
         TRY(text_of(p, v, &text, err));
-        if (key && text)
-            read_bare(text, &item);
-        else
-            item.url = text;
+        read_bare(text ? text : "", key != NULL, &item);
     }
     item.key = key && !p->options->key[0] ? key : item.key;
     return manifest_page_add(p, &item, err);

@@ -1,5 +1,6 @@
 /* manifest_url: see the header. Pure. */
 #include "detectors/manifest_url.h"
+#include "core/buf.h"
 
 static struct str before_query(const char *url)
 {

@@ -6,7 +6,7 @@
 /* Between the asks of a check. */
 struct memo {
     char value[CHECK_CURSOR_MAX]; /* "" when the probe told none */
-    char note[160];               /* what the probe said, for people */
+    char note[140];               /* what the probe said, for people */
 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
