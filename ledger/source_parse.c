@@ -329,6 +329,15 @@ static const struct option *option_find(const struct option *options, size_t n, 
     return NULL;
 }
 
+static enum rc refuse_option(const char *field, const struct option *options, size_t n,
+                             struct err *err)
+{
+    char known[256] = "";
+    for (size_t i = 0, at = 0; i < n && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, " %s", options[i].name);
+    return err_set(err, RC_INVALID, field, "is not known here, only:%s", known);
+}
+
 /* obj, the member `what` of a declaration, may hold these and nothing else. */
 static enum rc read_options(yyjson_val *obj, const char *what, const struct option *options,
                             size_t n_options, struct err *err)
@@ -343,7 +352,7 @@ static enum rc read_options(yyjson_val *obj, const char *what, const struct opti
         const struct option *o = option_find(options, n_options, yyjson_get_str(key));
         snprintf(field, sizeof field, "%s.%s", what, yyjson_get_str(key));
         if (!o)
-            return err_set(err, RC_INVALID, field, "is not known");
+            return refuse_option(field, options, n_options, err);
         if (o->kind == OBJECT)
             continue;
         if (!yyjson_is_str(val) || !str_is_clean(str_of(yyjson_get_str(val))))
