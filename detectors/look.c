@@ -98,7 +98,7 @@ static void write_detail(struct check_result *r, const struct verdict *v,
     char url[FETCH_URL_MAX] = "";
     if (res && res->moved_permanently)
         fetch_url_clean(res->final_url, url, sizeof url);
-    snprintf(r->detail, sizeof r->detail, "%.120s%s%.100s", v->detail,
+    snprintf(r->detail, sizeof r->detail, "%.*s%s%.100s", STR_CUT(v->detail, 120),
              url[0] ? "; moved permanently to " : "", url);
 }
 

@@ -45,7 +45,7 @@ static struct memo *memo_of(const struct answer *a)
 static struct verdict refused(const struct memo *m, const struct err *err)
 {
     enum outcome o = err->rc == RC_NOMEM ? OUTCOME_unavailable : OUTCOME_wrong_shape;
-    return verdict_of(o, "page %d: %.150s", m->pages, err->msg);
+    return verdict_of(o, "page %d: %.*s", m->pages, STR_CUT(err->msg, 150));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -27,7 +27,8 @@ static enum rc find_column(const struct manifest_page *p, const struct csv_recor
     if (*wanted)
         at = column_named(head, str_of(wanted), true);
     if (*wanted && at == NO_COLUMN)
-        return err_set(err, RC_INVALID, "manifest", "there is no column %.100s", wanted);
+        return err_set(err, RC_INVALID, "manifest", "there is no column %.*s",
+                       STR_CUT(wanted, 100));
     for (size_t nth = 0; at == NO_COLUMN && manifest_name_usual(i, nth, &name); nth++)
         at = column_named(head, name, false);
     *ret = at;

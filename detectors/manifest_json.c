@@ -16,8 +16,8 @@ static enum rc find_items(const struct manifest_page *p, yyjson_val *root, yyjso
     if (p->options->items[0]) {
         v = yyjson_ptr_get(root, p->options->items);
         if (!yyjson_is_ctn(v))
-            return err_set(err, RC_INVALID, "manifest.items", "nothing to list at %.200s",
-                           p->options->items);
+            return err_set(err, RC_INVALID, "manifest.items", "nothing to list at %.*s",
+                           STR_CUT(p->options->items, 200));
     } else if (yyjson_is_arr(root)) {
         v = root;
     }
@@ -71,8 +71,8 @@ static enum rc read_field(struct manifest_page *p, yyjson_val *obj, size_t i,
     else if (*wanted)
         v = yyjson_obj_get(obj, wanted);
     if (yyjson_is_ctn(v))
-        return err_set(err, RC_INVALID, "manifest", "%.100s is no single value in an entry",
-                       wanted);
+        return err_set(err, RC_INVALID, "manifest", "%.*s is no single value in an entry",
+                       STR_CUT(wanted, 100));
     for (size_t nth = 0; !*wanted && !v && manifest_name_usual(i, nth, &name); nth++)
         v = member_nocase(obj, name);
     return v ? text_of(p, v, manifest_item_field(item, i), err) : RC_OK;

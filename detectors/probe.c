@@ -66,8 +66,9 @@ static bool expected(const struct source *s, yyjson_val *doc, struct verdict *re
     bool told = probe_text(yyjson_ptr_get(doc, s->probe_expect), found);
     if (told && strcmp(found, s->probe_equals) == 0)
         return true;
-    *ret = verdict_of(OUTCOME_wrong_shape, "the probe has %.60s at %.60s, not %.60s",
-                      told ? found : "nothing", s->probe_expect, s->probe_equals);
+    *ret = verdict_of(OUTCOME_wrong_shape, "the probe has %.*s at %.*s, not %.*s",
+                      STR_CUT(told ? found : "nothing", 60), STR_CUT(s->probe_expect, 60),
+                      STR_CUT(s->probe_equals, 60));
     return false;
 }
 
@@ -75,9 +76,9 @@ static struct verdict ask_data(struct ask next, const char *pointer, const char 
                                struct memo *m)
 {
     if (value[0] != '\0')
-        snprintf(m->note, sizeof m->note, "%.60s is %.60s", pointer, value);
+        snprintf(m->note, sizeof m->note, "%.*s is %.*s", STR_CUT(pointer, 60), STR_CUT(value, 60));
     else
-        snprintf(m->note, sizeof m->note, "no value at %.60s of the probe", pointer);
+        snprintf(m->note, sizeof m->note, "no value at %.*s of the probe", STR_CUT(pointer, 60));
     return verdict_again(next);
 }
 
@@ -98,7 +99,8 @@ static struct verdict judge_document(struct check_state *st, const struct answer
     if (!st->has_seen || strcmp(m->value, st->cursor) != 0)
         return ask_data((struct ask){.why = ASK_BLIND}, pointer, m->value, m);
     st->since_audit++;
-    return verdict_of(OUTCOME_not_modified, "%.60s is still %.60s", pointer, m->value);
+    return verdict_of(OUTCOME_not_modified, "%.*s is still %.*s", STR_CUT(pointer, 60),
+                      STR_CUT(m->value, 60));
 }
 
 static struct verdict judge_probe(struct check_state *st, const struct answer *a, struct memo *m,

@@ -298,6 +298,27 @@ static void another_layer(void **state)
     assert_string_equal(c.st.cursor, "1");
 }
 
+/* Words about foreign values are cut between characters. */
+static void long_words(void **state)
+{
+    (void)state;
+    struct check c = seen();
+    struct buf b;
+    buf_init(&b, 1000);
+    buf_puts(&b, "{\"editingInfo\":{\"lastEditDate\":\"x");
+    for (int i = 0; i < 100; i++)
+        buf_puts(&b, "\xc3\xa9");
+    buf_puts(&b, "\"}}");
+    struct upstream u = {200, buf_view(&b).p, 200, 'B', ""};
+    run(&c, &u);
+    OUTCOME(&c, changed, "is x\xc3\xa9");
+    assert_true(str_is_utf8(str_of(c.v.detail)));
+    run(&c, &u);
+    OUTCOME(&c, not_modified, "is still x\xc3\xa9");
+    assert_true(str_is_utf8(str_of(c.v.detail)));
+    buf_release(&b);
+}
+
 static void pointers(void **state)
 {
     (void)state;
@@ -344,7 +365,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         T(values),        T(the_same_value), T(another_value),     T(a_failure_moves_nothing),
         T(audits),        T(no_value),       T(the_probe_is_gone), T(what_is_no_answer),
-        T(another_layer), T(pointers),       T(declarations),
+        T(another_layer), T(long_words),     T(pointers),          T(declarations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * of the state. The input is the pointer, a line feed, the document.
  *
  * Properties
- *   1. A verdict, or another ask; its words are clean when the document's are.
+ *   1. A verdict, or another ask; its words are UTF-8.
  *   2. A failure leaves the state as it was.
  *   3. What the cursor holds fits, and may stand in a header line.
  *   4. The same document twice is not_modified the second time, when it had a value. */
@@ -37,6 +37,7 @@ static struct verdict check(struct check_state *st, const struct source *s, stru
         ask = v.next;
     }
     HOLDS(!v.again);
+    HOLDS(str_is_utf8(str_of(v.detail)));
     return v;
 }
 
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct str document = {(const char *)data, n}, pointer;
     struct arena a;
     struct check_state st = {.seen_size = -1, .gone_since = -1}, before = st;
-    if (!str_next(&document, '\n', &pointer) || pointer.n > 1000)
+    if (!str_next(&document, '\n', &pointer) || pointer.n > 1000 || !str_is_utf8(pointer))
         return 0;
     arena_init(&a, 256u << 20);
     struct source s = {.url = "https://e.org/d",
