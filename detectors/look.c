@@ -28,7 +28,7 @@ static const size_t source_texts[] = {
     offsetof(struct source, probe_pointer),
     offsetof(struct source, probe_expect),
     offsetof(struct source, probe_equals),
-#define X(name, kind, help) offsetof(struct source, manifest.name),
+#define X(name, kind) offsetof(struct source, manifest.name),
 #include "ledger/manifest_fields.def"
 #undef X
     offsetof(struct source, entry),

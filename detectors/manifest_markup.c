@@ -135,8 +135,12 @@ static struct markup_token read_markup(struct markup *m)
     struct str s = m->rest;
     bool tag = s.n > 2 && (is_name_start(s.p[1]) || (s.p[1] == '/' && is_name_start(s.p[2])));
     size_t length = tag ? tag_length(s) : 0;
+    if (length == 0 && !m->html)
+        return broken(m);
+    if (length == 0 && tag) /* no end to be found: nor would the next have one */
+        return (struct markup_token){.kind = MARKUP_TEXT, .text = take(m, s.n)};
     if (length == 0)
-        return m->html ? read_text(m) : broken(m);
+        return read_text(m);
     struct markup_token t = read_tag(m, length);
     if (m->html && t.kind == MARKUP_OPEN)
         skip_raw(m, t.name);

@@ -277,7 +277,8 @@ const char *shape_wrong_text(enum shape expected, struct str text)
     size_t head = text.n < SHAPE_HEAD ? text.n : SHAPE_HEAD;
     size_t tail = text.n < SHAPE_TAIL ? text.n : SHAPE_TAIL;
     struct json_scan scan = {0};
-    json_scan_add(&scan, text);
+    if (expected == SHAPE_json)
+        json_scan_add(&scan, text);
     struct shape_view v = {.head = {text.p, head},
                            .tail = {text.p + (text.n - tail), tail},
                            .size = (int64_t)text.n,

@@ -47,7 +47,7 @@ struct source_header {
 
 /* manifest{}: how a listing is read; "" when absent. */
 struct source_manifest {
-#define X(name, kind, help) const char *name;
+#define X(name, kind) const char *name;
 #include "ledger/manifest_fields.def"
 #undef X
 };

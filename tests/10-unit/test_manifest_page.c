@@ -167,6 +167,28 @@ static void attributes(void **state)
     assert_false(markup_attr(STR(""), "href", &v));
 }
 
+/* What has no end is met once, so that a page costs its length. */
+static void open_ends(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"<a ", "<a '", "<!", "<!--", "<?", "</", "<![CDATA["};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        for (int html = 0; html < 2; html++) {
+            struct markup m;
+            struct buf b;
+            int tokens = 0;
+            buf_init(&b, 1u << 20);
+            for (int n = 0; n < 1000; n++)
+                buf_puts(&b, ends[i]);
+            markup_open(&m, buf_view(&b), html);
+            for (enum markup_kind k = MARKUP_TEXT; k != MARKUP_END && k != MARKUP_BROKEN; tokens++)
+                k = markup_next(&m).kind;
+            buf_release(&b);
+            bool text = html && strcmp(ends[i], "</") == 0; /* begins no tag, so it is text */
+            assert_true(text ? tokens == 1001 : tokens <= 3);
+        }
+}
+
 /* ---- urls ---- */
 
 static void keys_and_urls(void **state)
@@ -473,10 +495,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(references),   T(attributes),     T(keys_and_urls),      T(json_pages),
-        T(json_refused), T(which_keys),     T(csv_pages),          T(s3_pages),
-        T(s3_refused),   T(html_apache),    T(html_nginx_and_kin), T(html_links),
-        T(html_refused), T(which_language), T(memory_runs_out),
+        T(references), T(attributes),   T(open_ends),      T(keys_and_urls),
+        T(json_pages), T(json_refused), T(which_keys),     T(csv_pages),
+        T(s3_pages),   T(s3_refused),   T(html_apache),    T(html_nginx_and_kin),
+        T(html_links), T(html_refused), T(which_language), T(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
