@@ -349,8 +349,9 @@ static enum rc read_options(yyjson_val *obj, const char *what, const struct opti
         return err_set(err, RC_INVALID, what, "must be an object");
     yyjson_obj_foreach(obj, i, n, key, val)
     {
-        const struct option *o = option_find(options, n_options, yyjson_get_str(key));
-        snprintf(field, sizeof field, "%s.%s", what, yyjson_get_str(key));
+        const char *name = unsafe_yyjson_get_str(key); /* a key is a text */
+        const struct option *o = option_find(options, n_options, name);
+        snprintf(field, sizeof field, "%s.%s", what, name);
         if (!o)
             return refuse_option(field, options, n_options, err);
         if (o->kind == OBJECT)
