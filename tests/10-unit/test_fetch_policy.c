@@ -568,6 +568,53 @@ static void ends_come_from_the_table(void **state)
         assert_true(strlen(fetch_end_text((enum fetch_end)e)) > 5);
 }
 
+static void references_in_documents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ref, *want; /* NULL: refused */
+    } rows[] = {
+        {"c", "https://e.org/a/c"},
+        {"../c d", "https://e.org/c%20d"},
+        {"/c?q=1#f", "https://e.org/c?q=1"},
+        {"//f.org/c", "https://f.org/c"},
+        {"http://f.org:8080/c", "http://f.org:8080/c"},
+        {"?p=2", "https://e.org/a/b?p=2"},
+        {"ftp://e.org/c", NULL},
+        {"file:///etc/passwd", NULL},
+        {"https://u:p@e.org/", NULL},
+        {"a\nb", NULL},
+    };
+    struct err err;
+    char url[FETCH_URL_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        enum rc rc = fetch_url_join("https://e.org/a/b", rows[i].ref, url, &err);
+        assert_rc(rc, rows[i].want ? RC_OK : RC_INVALID);
+        if (rows[i].want)
+            assert_string_equal(url, rows[i].want);
+    }
+}
+
+static void origins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *y;
+        bool same;
+    } rows[] = {
+        {"https://e.org/a?b", "https://E.ORG:443/", true},
+        {"http://e.org/", "http://e.org:80", true},
+        {"https://e.org/", "http://e.org/", false},
+        {"https://e.org/", "https://e.org:444/", false},
+        {"https://e.org/", "https://f.e.org/", false},
+        {"https://e.org/", "https://u@e.org/", false},
+        {"ftp://e.org/", "ftp://e.org/", false},
+        {"x", "x", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(fetch_url_same_origin(rows[i].x, rows[i].y), rows[i].same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +635,8 @@ int main(void)
         cmocka_unit_test(hosts_take_turns),
         cmocka_unit_test(cold_hosts_get_one),
         cmocka_unit_test(ends_come_from_the_table),
+        cmocka_unit_test(references_in_documents),
+        cmocka_unit_test(origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
