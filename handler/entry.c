@@ -17,10 +17,13 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key,
     yyjson_mut_obj_add_int(d, v, "version", id->version);
 }
 
-/* Approved by a person although a rule said hold, passed otherwise. */
+/* Approved by a person although a rule said hold, passed otherwise. A deletion has no bytes that a
+ * rule could judge; where a person did, that is all that is said: the level may hide what it was. */
 static const char *status_of(const struct facts *f)
 {
-    return f->qa.outcome == VERDICT_HOLD && f->reviewer ? "approved" : verdict_name(f->qa.outcome);
+    if (f->reviewer && (f->deletes || f->qa.outcome == VERDICT_HOLD))
+        return "approved";
+    return f->deletes ? "none" : verdict_name(f->qa.outcome);
 }
 
 static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
@@ -80,9 +83,11 @@ static void add_evidence(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fact
     add_ref(d, o, "delta_manifest_ref", "/deltas/", f->delta_id);
     add_qa(d, o, f);
     add_ref(d, o, "prov_ref", "/prov/", f->run_id);
-    yyjson_mut_obj_add_val(
-        d, o, "stac_ref",
-        json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s", f->source->collection, f->item_id));
+    /* What was deleted has its last item, which says so. */
+    yyjson_mut_obj_add_val(d, o, "stac_ref",
+                           json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s",
+                                    f->source->collection,
+                                    f->deletes ? f->prev_item_id : f->item_id));
     yyjson_mut_obj_add_null(d, o, "openlineage_ref");
     add_bbox(d, o, &f->qa);
 }

@@ -107,6 +107,11 @@ static void begin_facts(struct job *j)
                               .started_at = j->claim->at};
 }
 
+static bool claims_gone(const struct job *j)
+{
+    return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
+}
+
 static bool is_head(const struct job *j, const struct sha256 *sha)
 {
     return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
@@ -183,6 +188,32 @@ static enum rc take_held(struct job *j, struct err *err)
     return validate(e->arena, fd, j->held.size, &expect, &j->facts.qa, err);
 }
 
+/* ---- a deletion --------------------------------------------------------------------------------- */
+
+static enum rc hold(struct job *j, const char *reason, struct err *err);
+
+/* There are no bytes to take in or to judge: the head's own are what goes. Where the level wants a
+ * person for a change it wants one for a deletion too, since what is removed cannot be read any
+ * more by those who rely on it. */
+static enum rc take_gone(struct job *j, struct err *err)
+{
+    const struct head *h = &j->head;
+    if (h->version == 0)
+        return finish(j, INBOX_NOOP, "NO_HEAD", 0, err);
+    if (h->deleted)
+        return finish(j, INBOX_NOOP, "ALREADY_DELETED", 0, err);
+    if (h->cand_no > j->claim->cand.no)
+        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    j->bytes = (struct bytes){.reason = "", .sha = h->sha, .size = h->size};
+    j->facts.qa.features = -1;
+    if (!j->claim->resumed)
+        return needs_approval(&j->source) ? hold(j, "APPROVAL_REQUIRED", err) : RC_OK;
+    TRY(held_run_get(j->env->ledger, j->env->arena, j->claim->run_id, &j->held, err));
+    j->facts.reviewer = j->held.reviewer;
+    j->facts.note = j->held.note;
+    return RC_OK;
+}
+
 /* ---- validate and stage ---------------------------------------------------------------------- */
 
 static enum rc check(struct job *j, struct err *err)
@@ -217,7 +248,8 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
                      .tier = tier_name(TIER_RESTRICTED),
                      .qa = j->facts.qa.report};
     j->facts.finalized_at = clock_now();
-    TRY(store_keep(&j->put, TIER_RESTRICTED, err));
+    if (j->put)
+        TRY(store_keep(&j->put, TIER_RESTRICTED, err));
     TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? project_this : NULL, j,
                      err));
     j->ended = true;
@@ -261,10 +293,17 @@ static void classify(struct job *j)
 {
     struct facts *f = &j->facts;
     const struct head *h = &j->head;
+    bool same = h->deleted && sha256_eq(&h->sha, &j->bytes.sha);
     f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
-    f->change_class = h->version == 0 ? "new" : h->deleted ? "reinstated" : "content";
-    f->from = (struct identity){h->sha, h->size, h->version, h->media_type};
-    f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
+    f->change_class = h->version == 0 ? "new" : same ? "reinstated" : "content";
+    f->last = (struct identity){h->sha, h->size, h->version - h->deleted, h->media_type};
+    if (!h->deleted)
+        f->from = f->last;
+    f->deletes = claims_gone(j);
+    if (f->deletes)
+        f->change_type = f->change_class = "deleted";
+    else
+        f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
     f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
     f->result = "promoted";
     f->reason = "";
@@ -276,9 +315,10 @@ static enum rc complete_facts(struct job *j, struct err *err)
     struct arena *a = j->env->arena;
     classify(j);
     f->finalized_at = clock_now();
-    f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
+    if (!f->deletes)
+        f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
     f->delta_id = arena_printf(a, "dlt_%s", j->claim->run_id);
-    if (!f->item_id || !f->delta_id)
+    if ((!f->deletes && !f->item_id) || !f->delta_id)
         return err_set(err, RC_NOMEM, "", "no memory for the ids of a change");
     return RC_OK;
 }
@@ -287,18 +327,20 @@ static void fill_promotion(const struct job *j, struct promotion *p)
 {
     const struct facts *f = &j->facts;
     const struct candidate *c = &j->claim->cand;
+    const struct identity *bytes = f->deletes ? &f->last : &f->to;
     p->cand_no = c->no;
     p->lease_token = c->lease_token;
     p->run_id = j->claim->run_id;
     p->source = &j->source;
     p->event_id = c->event_id;
     p->detector = c->detector;
-    p->version = f->to.version;
-    p->sha = f->to.sha;
+    p->version = j->head.version + 1;
+    p->deletes = f->deletes;
+    p->sha = bytes->sha;
     p->prev_sha = f->from.sha;
     p->has_prev = f->from.version > 0;
-    p->size = f->to.size;
-    p->media_type = f->to.media_type;
+    p->size = bytes->size;
+    p->media_type = bytes->media_type;
     p->tier = tier_name(tier_of(&j->source));
     p->change_type = f->change_type;
     p->change_class = f->change_class;
@@ -312,15 +354,29 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->final_url = j->bytes.final_url;
 }
 
+/* The item of the new bytes, or that of the deleted ones with a mark on it. */
+static enum rc render_item(const struct job *j, struct promotion *p, struct err *err)
+{
+    struct arena *a = j->env->arena;
+    const struct facts *f = &j->facts;
+    struct str item;
+    if (!f->deletes)
+        return stac_item(a, f, &p->item, err);
+    p->marked_id = f->prev_item_id;
+    TRY(item_get(j->env->ledger, a, p->marked_id, &item, err));
+    return stac_item_gone(a, item, f->finalized_at, &p->marked, err);
+}
+
 static enum rc render(const struct job *j, struct promotion *p, struct err *err)
 {
     struct arena *a = j->env->arena;
     const struct facts *f = &j->facts;
     TRY(entry_render(a, f, &p->entry, err));
     TRY(delta_render(a, f, &p->delta, err));
-    TRY(stac_item(a, f, &p->item, err));
+    TRY(render_item(j, p, err));
     TRY(prov_render(a, f, &p->prov, err));
-    const struct redact_change whole = {p->entry, p->prov, p->delta, p->item, f->finalized_at};
+    const struct redact_change whole = {p->entry, p->prov,         p->delta,
+                                        p->item,  f->finalized_at, p->marked};
     return redact_rows(a, &j->source, &whole, &p->pub, err);
 }
 
@@ -346,7 +402,9 @@ static enum rc run_steps(struct job *j, struct err *err)
 {
     static step_fn *const fresh[] = {gate, take_in, check, stage, publish, NULL};
     static step_fn *const resumed[] = {gate, take_held, stage, publish, NULL};
-    for (step_fn *const *step = j->claim->resumed ? resumed : fresh; *step && !j->ended; step++)
+    static step_fn *const gone[] = {gate, take_gone, publish, NULL};
+    step_fn *const *step = claims_gone(j) ? gone : j->claim->resumed ? resumed : fresh;
+    for (; *step && !j->ended; step++)
         TRY((*step)(j, err));
     return RC_OK;
 }

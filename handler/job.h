@@ -4,6 +4,9 @@
  *     |        |          |           `--> hold (a person decides; the run goes on from here)
  *     `--------+----------+--> end without effect: noop, failed or retry, with its evidence
  *
+ *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
+ *              `--> hold                         stay in the store, and its delta tells how to return
+ *
  * Invariants
  *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish.
  *   2. (I4) Bytes are durable in the store before that transaction begins.

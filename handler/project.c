@@ -60,7 +60,7 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct pict
     }
     yyjson_mut_val *v = yyjson_mut_obj_add_obj(d, o, "object_identity");
     json_add_str(d, v, "sha256", p->identity);
-    yyjson_mut_obj_add_int(d, v, "version", p->head.version);
+    yyjson_mut_obj_add_int(d, v, "version", p->head.version - p->head.deleted);
 }
 
 static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const char *id)
@@ -109,6 +109,7 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
+    json_add_time(d, o, "removed_at", p->head.deleted ? p->head.promoted_at : -1);
     add_identity(d, o, p);
     yyjson_mut_obj_add_arr(d, o, "redacted");
     add_links(d, o, s->id);
@@ -164,7 +165,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
                         struct err *err)
 {
     const struct source *s = p->s;
-    bool has_head = p->head.version > 0;
+    bool has_head = p->head.version > 0, removed = p->head.deleted;
     const char *window, *delta = has_head ? arena_printf(a, "dlt_%s", p->head.run_id) : NULL;
     if (has_head && !delta)
         return err_set(err, RC_NOMEM, "", "no memory to describe a source");
@@ -179,6 +180,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .retired = s->retired_at >= 0,
         .freshness_days = shown_number(s, "freshness_days", p->freshness_days),
         .updated_at = redact_time(s->level, "updated_at", has_head ? p->head.promoted_at : -1),
+        .removed_at = redact_time(s->level, "removed_at", removed ? p->head.promoted_at : -1),
         .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
         .failures = shown_number(s, "failures", p->state.failures),
@@ -236,16 +238,18 @@ static enum rc read_publication(struct again *g, const struct change *c, struct 
     const char *hex = "", *media_type = "", *detector = "";
     TRY(json_parse(&g->a, c->entry, 0, "a stored entry", &entry, err));
     TRY(json_parse(&g->a, c->delta, 0, "a stored delta", &delta, err));
+    TRY(json_get_str(entry, "detector", &detector, err));
+    p->detector = detector;
     yyjson_val *to = yyjson_obj_get(delta, "to");
+    if (yyjson_is_null(to)) /* a deletion: no bytes, no item */
+        return RC_OK;
     TRY(json_get_str(to, "sha256", &hex, err));
     TRY(json_get_str(to, "media_type", &media_type, err));
     TRY(json_get_i64(to, "size", 0, INT64_MAX, &p->size, err));
-    TRY(json_get_str(entry, "detector", &detector, err));
     if (hex_decode(str_of(hex), sha->b, sizeof sha->b) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a stored delta has no digest");
     p->sha = sha;
     p->media_type = media_type;
-    p->detector = detector;
     p->item_id = arena_printf(&g->a, "%s-v%lld", g->s->id, (long long)c->version);
     return p->item_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an item's id");
 }
@@ -255,7 +259,7 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
     struct again *g = ctx;
     struct sha256 sha;
     struct public_rows rows;
-    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at};
+    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at, {0}};
     struct publication p = {.seq = c->public_seq,
                             .run_id = c->run_id,
                             .event_id = c->event_id,
@@ -265,7 +269,7 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
                             .source = g->s,
                             .rows = &rows};
     /* What was never given a place in the feed gets none now: places are given at promotion. */
-    if (c->src_no != g->s->no || c->public_seq == 0)
+    if (c->public_seq == 0)
         return RC_OK;
     arena_reset(&g->a);
     TRY(read_publication(g, c, &p, &sha, err));
@@ -282,7 +286,7 @@ enum rc project_all_of_source(struct ledger *l, const struct instance *inst, con
         return RC_OK;
     TRY(project_source(l, inst, s, now, err));
     arena_init(&g.a, PROJECT_MEMORY_MAX);
-    enum rc rc = change_each(l, publish_again, &g, err);
+    enum rc rc = change_each_of(l, s->no, publish_again, &g, err);
     arena_release(&g.a);
     return rc;
 }

@@ -25,14 +25,15 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
     return query_run(l, Q_PUB_FRESH, err,
-                     "tittt"    /* who */
-                     "iii"      /* what it declares */
-                     "mmmimt"   /* clocks of its checks */
-                     "tttttti", /* its head */
+                     "tittt"     /* who */
+                     "iii"       /* what it declares */
+                     "mmmimt"    /* clocks of its checks */
+                     "ttttttim", /* its head */
                      p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
                      (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
                      p->reached_at, p->failures, p->next_check_at, p->last_outcome, p->window,
-                     p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen);
+                     p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen,
+                     p->removed_at);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
@@ -86,6 +87,8 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
     if (!r->entry.n)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
+    if (p->marked_id && r->marked.n)
+        TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_id, r->marked, gen));
     TRY(query_run(l, Q_PUB_CHANGE, err,
                   "itittttti"
                   "si",
