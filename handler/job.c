@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 #include "core/clock.h"
+#include "handler/children.h"
 #include "handler/delta.h"
+#include "handler/entries.h"
 #include "handler/entry.h"
 #include "handler/project.h"
 #include "handler/prov.h"
@@ -22,6 +24,9 @@ struct job {
     struct store_put *put; /* until staged */
     struct bytes bytes;
     struct held_run held; /* when resumed */
+    struct entries listing, listing_before; /* of a manifest source, open from check to the end */
+    struct entry_counts moved;              /* from one to the other */
+    int vintage_from, vintage;              /* of a template */
     struct facts facts;
     struct work_end end;
     bool ended;
@@ -66,9 +71,9 @@ static const char *word_of(enum inbox_end end)
     return end == INBOX_NOOP ? "noop" : end == INBOX_FAILED ? "failed" : "retry";
 }
 
-/* wait_ms counts for INBOX_RETRY only. */
-static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
-                      struct err *err)
+/* wait_ms counts for INBOX_RETRY only. `also` is written with it. */
+static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
+                           run_also_fn *also, struct err *err)
 {
     const struct candidate *c = &j->claim->cand;
     struct facts *f = &j->facts;
@@ -81,7 +86,9 @@ static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int
                                .end = end,
                                .reason = reason,
                                .qa = f->qa.report,
-                               .max_attempts = j->env->inst->conf.max_attempts};
+                               .max_attempts = j->env->inst->conf.max_attempts,
+                               .also = also,
+                               .also_ctx = j};
     f->finalized_at = now;
     f->result = word_of(end);
     f->reason = reason;
@@ -94,6 +101,18 @@ static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int
     j->end.result = result_of(end, dead);
     j->end.reason = reason;
     return RC_OK;
+}
+
+static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
+                      struct err *err)
+{
+    return finish_with(j, end, reason, wait_ms, NULL, err);
+}
+
+static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
 }
 
 /* ---- gate ------------------------------------------------------------------------------------ */
@@ -110,6 +129,12 @@ static void begin_facts(struct job *j)
 static bool claims_gone(const struct job *j)
 {
     return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
+}
+
+/* Its bytes are the listing that the detector made of the upstream's pages. */
+static bool is_listing(const struct job *j)
+{
+    return strcmp(j->source.detector, "manifest") == 0;
 }
 
 static bool is_head(const struct job *j, const struct sha256 *sha)
@@ -150,9 +175,35 @@ static enum rc get_bytes(struct job *j, struct err *err)
                        e->tick_ctx, &j->bytes, err);
 }
 
+/* A listing cannot be fetched: the upstream has pages, and how to read them is the detectors'
+ * knowledge. What was seen is forgotten, so that the next check, which is due now, finds it again. */
+static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    TRY(check_forget(l, j->source.no, j->facts.finalized_at, err));
+    return project_this(ctx, l, err);
+}
+
+static enum rc get_listing(struct job *j, struct err *err)
+{
+    const struct job_env *e = j->env;
+    const struct candidate *c = &j->claim->cand;
+    enum rc rc = RC_NOT_FOUND;
+    if (j->head.cand_no > c->no)
+        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    TRY(store_begin(e->store, &j->put, err));
+    if (c->has_sha)
+        rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
+    if (rc == RC_NOT_FOUND)
+        return finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
+    return rc;
+}
+
 static enum rc take_in(struct job *j, struct err *err)
 {
-    TRY(get_bytes(j, err));
+    TRY(is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
+    if (j->ended)
+        return RC_OK;
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
         return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
@@ -168,13 +219,36 @@ static void fd_close(int *fd)
         close(*fd);
 }
 
+/* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
+ * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
+static enum rc judge(struct job *j, int fd, struct err *err)
+{
+    static const struct expectation listing = {.media_type = "application/json", .url = ""};
+    struct validation *qa = &j->facts.qa;
+    struct expectation expect = listing;
+    struct entry_counts counts;
+    struct entries none;
+    if (!is_listing(j))
+        expectation_of(&j->source, max_bytes(j), &expect);
+    expect.max_bytes = max_bytes(j);
+    TRY(validate(j->env->arena, fd, j->bytes.size, &expect, qa, err));
+    if (!is_listing(j) || qa->outcome == VERDICT_FAIL)
+        return RC_OK;
+    entries_none(&none);
+    enum rc rc = entries_open(&j->listing, fd, j->bytes.size, err);
+    if (rc == RC_OK)
+        rc = entries_diff(&none, &j->listing, NULL, NULL, &counts, err);
+    if (rc == RC_OK)
+        qa->features = counts.total;
+    return rc == RC_INVALID ? finish(j, INBOX_FAILED, "PARSE_ERROR", 0, err) : rc;
+}
+
 /* A held run has its bytes in the restricted tier; they are read again, so that what is promoted
  * is what is there. */
 static enum rc take_held(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
     CLEANUP(fd_close) int fd = -1;
-    struct expectation expect;
     TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
     TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
     j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
@@ -183,9 +257,8 @@ static enum rc take_held(struct job *j, struct err *err)
     j->facts.note = j->held.note;
     if (is_head(j, &j->bytes.sha))
         return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
-    expectation_of(&j->source, max_bytes(j), &expect);
     TRY(store_read(e->store, TIER_RESTRICTED, &j->held.sha, &fd, err));
-    return validate(e->arena, fd, j->held.size, &expect, &j->facts.qa, err);
+    return judge(j, fd, err);
 }
 
 /* ---- a deletion --------------------------------------------------------------------------------- */
@@ -218,18 +291,10 @@ static enum rc take_gone(struct job *j, struct err *err)
 
 static enum rc check(struct job *j, struct err *err)
 {
-    struct expectation expect;
-    expectation_of(&j->source, max_bytes(j), &expect);
-    TRY(validate(j->env->arena, store_put_fd(j->put), j->bytes.size, &expect, &j->facts.qa, err));
-    if (j->facts.qa.outcome == VERDICT_FAIL)
+    TRY(judge(j, store_put_fd(j->put), err));
+    if (!j->ended && j->facts.qa.outcome == VERDICT_FAIL)
         return finish(j, INBOX_FAILED, j->facts.qa.reasons[0], 0, err);
     return RC_OK;
-}
-
-static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
-{
-    const struct job *j = ctx;
-    return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
 }
 
 static enum rc hold(struct job *j, const char *reason, struct err *err)
@@ -380,18 +445,88 @@ static enum rc render(const struct job *j, struct promotion *p, struct err *err)
     return redact_rows(a, &j->source, &whole, &p->pub, err);
 }
 
+/* The listing that is head. Bytes of the time before the source had listings count as none. */
+static enum rc open_before(struct job *j, struct err *err)
+{
+    const struct head *h = &j->head;
+    CLEANUP(fd_close) int fd = -1;
+    entries_none(&j->listing_before);
+    if (h->version == 0)
+        return RC_OK;
+    enum rc rc = store_read(j->env->store, tier_of(&j->source), &h->sha, &fd, err);
+    if (rc == RC_NOT_FOUND) /* its level was another then */
+        rc = store_read(j->env->store,
+                        tier_of(&j->source) == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC, &h->sha,
+                        &fd, err);
+    TRY(rc);
+    rc = entries_open(&j->listing_before, fd, h->size, err);
+    return rc == RC_INVALID ? RC_OK : rc;
+}
+
+static enum rc compare(struct job *j, struct err *err)
+{
+    struct facts *f = &j->facts;
+    if (!is_listing(j) || claims_gone(j))
+        return RC_OK;
+    TRY(open_before(j, err));
+    TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));
+    f->entries = &j->moved;
+    f->manifest_id = arena_printf(j->env->arena, "man_%s", j->claim->run_id);
+    return f->manifest_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an id");
+}
+
+static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
+{
+    struct job *j = ctx;
+    TRY(project_this(ctx, l, err));
+    if (!j->facts.manifest_id)
+        return RC_OK;
+    return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
+                           &j->listing, j->facts.finalized_at, err);
+}
+
 static enum rc publish(struct job *j, struct err *err)
 {
     struct promotion p = {0};
+    TRY(compare(j, err));
     TRY(complete_facts(j, err));
     fill_promotion(j, &p);
     TRY(render(j, &p, err));
-    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, project_this, j, &j->end.seq, err));
+    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, publish_also, j, &j->end.seq, err));
     j->ended = true;
     j->end.result = WORK_PROMOTED;
     j->end.reason = "";
     j->end.version = p.version;
     return RC_OK;
+}
+
+/* ---- a template ------------------------------------------------------------------------------- */
+
+static enum rc open_vintages(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    return children_open(l, j->env->inst, &j->source, j->vintage_from, j->vintage,
+                         j->facts.finalized_at, err);
+}
+
+/* The candidate's hint is the year whose window opened. Nothing is promoted: a vintage is a source of
+ * its own, and its first version is its first change. One job runs per source, so what is missing now
+ * is missing when the transaction begins. */
+static enum rc take_vintage(struct job *j, struct err *err)
+{
+    int64_t year;
+    struct str hint = str_of(j->claim->cand.version_hint);
+    if (hint.n != 4 || str_to_i64(hint, &year) != RC_OK || year < 1000)
+        return finish(j, INBOX_FAILED, "VINTAGE_UNREADABLE", 0, err);
+    j->vintage = (int)year;
+    enum rc rc =
+        children_missing(j->env->ledger, &j->source, j->vintage, &j->vintage_from, err);
+    if (rc == RC_INVALID)
+        return finish(j, INBOX_FAILED, "VINTAGE_GAP", 0, err);
+    TRY(rc);
+    if (j->vintage_from > j->vintage)
+        return finish(j, INBOX_NOOP, "VINTAGE_KNOWN", 0, err);
+    return finish_with(j, INBOX_NOOP, "VINTAGE_OPENED", 0, open_vintages, err);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -400,10 +535,15 @@ typedef enum rc step_fn(struct job *j, struct err *err);
 
 static enum rc run_steps(struct job *j, struct err *err)
 {
-    static step_fn *const fresh[] = {gate, take_in, check, stage, publish, NULL};
-    static step_fn *const resumed[] = {gate, take_held, stage, publish, NULL};
-    static step_fn *const gone[] = {gate, take_gone, publish, NULL};
-    step_fn *const *step = claims_gone(j) ? gone : j->claim->resumed ? resumed : fresh;
+    static step_fn *const fresh[] = {take_in, check, stage, publish, NULL};
+    static step_fn *const resumed[] = {take_held, stage, publish, NULL};
+    static step_fn *const gone[] = {take_gone, publish, NULL};
+    static step_fn *const template[] = {take_vintage, NULL};
+    TRY(gate(j, err));
+    step_fn *const *step = source_is_template(&j->source) ? template
+                           : claims_gone(j)               ? gone
+                           : j->claim->resumed            ? resumed
+                                                          : fresh;
     for (; *step && !j->ended; step++)
         TRY((*step)(j, err));
     return RC_OK;
@@ -423,6 +563,8 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
     begin_end(claim, &j.end);
     enum rc rc = run_steps(&j, err);
     store_drop(&j.put);
+    entries_close(&j.listing);
+    entries_close(&j.listing_before);
     if (rc == RC_OK && j.end.result != WORK_RETRY)
         bytes_forget(env->arena, env->inst, &claim->cand);
     *ret = j.end;

@@ -25,7 +25,20 @@ struct picture {
     struct public_facts facts;
     int64_t freshness_days;
     char identity[SHA256_HEX];
+    const char *parent; /* id of the source that names this one; NULL: none, or withheld */
 };
+
+/* A parent may be stricter than its child; one that nobody may know of is not named. */
+static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s, const char **ret,
+                       struct err *err)
+{
+    struct source parent;
+    if (!s->parent_no || redact_action(REDACT_SOURCE, s->level, "parent") != REDACT_KEEP)
+        return RC_OK;
+    TRY(source_by_no(l, a, s->parent_no, &parent, err));
+    *ret = parent.level == LEVEL_SOVEREIGN ? NULL : parent.id;
+    return RC_OK;
+}
 
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
                     const struct source *s, struct picture *p, struct err *err)
@@ -34,6 +47,7 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
     TRY(check_state_get(l, s->no, &p->state, err));
     TRY(head_get(l, a, s->no, &p->head, err));
     TRY(publish_facts(l, a, s->no, &p->facts, err));
+    TRY(look_up(l, a, s, &p->parent, err));
     p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
     sha256_hex(&p->head.sha, p->identity);
     return RC_OK;
@@ -63,21 +77,25 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct pict
     yyjson_mut_obj_add_int(d, v, "version", p->head.version - p->head.deleted);
 }
 
-static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const char *id)
+static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
 {
-    static const struct {
-        const char *rel, *format, *type;
+    const struct {
+        const char *rel, *path, *id;
     } links[] = {
-        {"self", "/sources/", "application/json"},
-        {"freshness", "/freshness/", "application/json"},
-        {"changes", "/changes?source=", "application/json"},
+        {"self", "/sources/", p->s->id},
+        {"freshness", "/freshness/", p->s->id},
+        {"changes", "/changes?source=", p->s->id},
+        {"up", "/sources/", p->parent},
     };
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "links");
     for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        if (!links[i].id)
+            continue;
         yyjson_mut_val *l = yyjson_mut_arr_add_obj(d, list);
         json_add_str(d, l, "rel", links[i].rel);
-        yyjson_mut_obj_add_val(d, l, "href", json_fmt(d, JSON_BASE "%s%s", links[i].format, id));
-        json_add_str(d, l, "type", links[i].type);
+        yyjson_mut_obj_add_val(d, l, "href",
+                               json_fmt(d, JSON_BASE "%s%s", links[i].path, links[i].id));
+        json_add_str(d, l, "type", "application/json");
     }
 }
 
@@ -111,8 +129,9 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
     json_add_time(d, o, "removed_at", p->head.deleted ? p->head.promoted_at : -1);
     add_identity(d, o, p);
+    json_add_str(d, o, "parent", p->parent);
     yyjson_mut_obj_add_arr(d, o, "redacted");
-    add_links(d, o, s->id);
+    add_links(d, o, p);
     TRY(json_write(a, d, 0, &whole, err));
     return redact(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
 }
