@@ -8,7 +8,7 @@
  * Called by main_freshet.c. */
 #include <libgen.h>
 
-#include "cli/csv.h"
+#include "core/csv.h"
 #include "cli/source_put.h"
 #include "core/file.h"
 

@@ -131,5 +131,11 @@ void fetch_url_clean(const char *url, char *out, size_t n);
 void fetch_url_place(const char *url, char out[FETCH_URL_MAX]);
 /* Host part of a URL in lower case, "" when it has none or it does not fit. IPv6 in brackets. */
 void fetch_url_host(const char *url, char *out, size_t n);
+/* Absolute form of a reference met in a document at base, without its fragment; what a URL may not
+ * hold as it is, is percent-encoded. RC_INVALID when that is no http or https URL. */
+MUST_CHECK enum rc fetch_url_join(const char *base, const char *ref, char ret[FETCH_URL_MAX],
+                                  struct err *err);
+/* Scheme, host and port alike? False also for what is no http or https URL. */
+bool fetch_url_same_origin(const char *x, const char *y);
 
 #endif

@@ -58,13 +58,11 @@ static enum rc host_port(CURLU *u, struct fetch_target *t)
     return RC_OK;
 }
 
-enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct fetch_target *ret,
-                        struct err *err)
+/* What the text says, whether or not it may be fetched. */
+static enum rc origin_of(const char *url, struct fetch_target *ret, struct err *err)
 {
-    struct fetch_target t;
-    enum rc rc = scheme_check(url, &t.https, err);
-    if (rc != RC_OK)
-        return rc;
+    struct fetch_target t = {0};
+    TRY(scheme_check(url, &t.https, err));
     if (fetch_url_has_user(url))
         return refuse(err, RC_BLOCKED, url, "no user or password in URLs, use headers");
     CLEANUP(url_free) CURLU *u = curl_url();
@@ -73,6 +71,15 @@ enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct f
     if (curl_url_set(u, CURLUPART_URL, url, CURLU_DISALLOW_USER) != CURLUE_OK ||
         host_port(u, &t) != RC_OK)
         return refuse(err, RC_INVALID, url, "is not a URL");
+    *ret = t;
+    return RC_OK;
+}
+
+enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct fetch_target *ret,
+                        struct err *err)
+{
+    struct fetch_target t;
+    TRY(origin_of(url, &t, err));
     t.listed = fetch_host_allowed(allow, str_of(t.host), t.port);
     if (!t.https && !t.listed)
         return refuse(err, RC_BLOCKED, url, "http only for hosts in allow_hosts");
@@ -97,4 +104,27 @@ enum rc fetch_url_resolve(const char *base, const char *location, char ret[FETCH
         return refuse(err, RC_INVALID, location, "the redirect leads to no URL");
     memcpy(ret, text, strlen(text) + 1);
     return RC_OK;
+}
+
+/* ---- for whoever reads URLs in documents ------------------------------------------------------ */
+
+enum rc fetch_url_join(const char *base, const char *ref, char ret[FETCH_URL_MAX], struct err *err)
+{
+    char url[FETCH_URL_MAX];
+    bool https;
+    if (!str_is_clean(str_of(ref)))
+        return err_set(err, RC_INVALID, "url", "a reference holds control characters");
+    if (fetch_url_resolve(base, ref, url, err) != RC_OK ||
+        scheme_check(url, &https, err) != RC_OK || fetch_url_has_user(url))
+        return refuse(err, RC_INVALID, ref, "a reference leads to no http or https URL");
+    memcpy(ret, url, strlen(url) + 1);
+    return RC_OK;
+}
+
+bool fetch_url_same_origin(const char *x, const char *y)
+{
+    struct fetch_target a, b;
+    struct err ignored;
+    return origin_of(x, &a, &ignored) == RC_OK && origin_of(y, &b, &ignored) == RC_OK &&
+           a.https == b.https && a.port == b.port && strcmp(a.host, b.host) == 0;
 }

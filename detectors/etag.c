@@ -37,17 +37,25 @@ static struct ask ask_plain(enum ask_why why)
     return (struct ask){.why = why};
 }
 
-struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
+bool etag_audit_due(const struct check_state *st, const struct conf *conf)
+{
+    return st->has_seen && conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every;
+}
+
+struct ask etag_ask(const struct check_state *st, int64_t now)
 {
     if (!st->has_seen)
         return ask_plain(ASK_FIRST);
-    if (conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every)
-        return ask_plain(ASK_AUDIT);
     struct ask ask = ask_get(st, ASK_VALIDATE, now);
     if (!ask.if_none_match && !ask.if_modified_since)
         return ask_plain(ASK_BLIND);
     ask.head = !st->head_refused;
     return ask;
+}
+
+struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
+{
+    return etag_audit_due(st, conf) ? ask_plain(ASK_AUDIT) : etag_ask(st, now);
 }
 
 /* ---- what a response offers ------------------------------------------------------------------ */
@@ -270,4 +278,5 @@ static struct ask plan(const struct source *s, const struct check_state *st,
     return etag_plan(st, conf, now);
 }
 
-const struct detector etag_detector = {"etag", ETAG_ASKS_MAX, plan, etag_judge};
+const struct detector etag_detector = {
+    .name = "etag", .asks_max = ETAG_ASKS_MAX, .plan = plan, .judge = etag_judge};

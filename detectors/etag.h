@@ -29,6 +29,8 @@
 
 extern const struct detector etag_detector;
 /* Its parts, for kinds that end with a look at the data itself. */
+bool etag_audit_due(const struct check_state *st, const struct conf *conf);
+struct ask etag_ask(const struct check_state *st, int64_t now); /* when no audit is due */
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
 

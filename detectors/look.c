@@ -26,6 +26,11 @@ static const size_t source_texts[] = {
     offsetof(struct source, adapter),
     offsetof(struct source, probe_url),
     offsetof(struct source, probe_pointer),
+    offsetof(struct source, probe_expect),
+    offsetof(struct source, probe_equals),
+#define X(name, kind, help) offsetof(struct source, manifest.name),
+#include "ledger/manifest_fields.def"
+#undef X
     offsetof(struct source, entry),
 };
 
@@ -55,7 +60,8 @@ struct look *look_new(const struct look_env *env, const struct source *s,
     if (!k)
         return NULL;
     k->env = env;
-    arena_init(&k->arena, LOOK_MEMORY_MAX);
+    k->kind = detector_find(s->detector);
+    arena_init(&k->arena, k->kind && k->kind->memory_max ? k->kind->memory_max : LOOK_MEMORY_MAX);
     spool_init(&k->spool);
     buf_init(&k->text, 0);
     if (!copy_source(&k->arena, s, &k->source)) {
@@ -300,7 +306,6 @@ static void send_ask(struct look *k)
 void look_start(struct look *k)
 {
     k->result.started_at = clock_now();
-    k->kind = detector_find(k->source.detector);
     if (!k->kind) {
         end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
         return;

@@ -1,6 +1,5 @@
 /* shape: see the header. One function per row of shapes.def. */
 #include "detectors/shape.h"
-#include "core/json.h"
 
 /* ---- which shape ----------------------------------------------------------------------------- */
 
@@ -181,8 +180,15 @@ static const char *wrong_zip(const struct shape_view *v)
     return "a zip without its end record: truncated";
 }
 
-/* {"error":{"code":498,...}}, {"error":true,"message":...}, {"success":false,...}: an error said
- * with status 200. Such documents are small. */
+bool shape_says_error(yyjson_val *doc)
+{
+    yyjson_val *error = yyjson_obj_get(doc, "error");
+    bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
+    said = said || yyjson_is_false(yyjson_obj_get(doc, "success"));
+    return said && !yyjson_obj_get(doc, "features") && !yyjson_obj_get(doc, "type");
+}
+
+/* Such documents are small. */
 static bool is_error_document(const struct shape_view *v)
 {
     if (v->size > (int64_t)v->tail.n || !str_starts(start_of(v->head), STR("{")))
@@ -191,13 +197,8 @@ static bool is_error_document(const struct shape_view *v)
     arena_init(&a, 16u * SHAPE_TAIL);
     struct err err;
     yyjson_val *doc;
-    bool yes = false;
-    if (json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK) {
-        yyjson_val *error = yyjson_obj_get(doc, "error");
-        bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
-        said = said || yyjson_is_false(yyjson_obj_get(doc, "success"));
-        yes = said && !yyjson_obj_get(doc, "features") && !yyjson_obj_get(doc, "type");
-    }
+    bool yes =
+        json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK && shape_says_error(doc);
     arena_release(&a);
     return yes;
 }
@@ -269,4 +270,18 @@ const char *shape_wrong(enum shape expected, const struct shape_view *v)
         return rows[expected].check(v);
     /* Nothing is known of it, so a page that calls itself one is taken; in disguise it is not. */
     return v->announced != SHAPE_html && is_html(v->head) ? "HTML that is not called so" : NULL;
+}
+
+const char *shape_wrong_text(enum shape expected, struct str text)
+{
+    size_t head = text.n < SHAPE_HEAD ? text.n : SHAPE_HEAD;
+    size_t tail = text.n < SHAPE_TAIL ? text.n : SHAPE_TAIL;
+    struct json_scan scan = {0};
+    json_scan_add(&scan, text);
+    struct shape_view v = {.head = {text.p, head},
+                           .tail = {text.p + (text.n - tail), tail},
+                           .size = (int64_t)text.n,
+                           .json_whole = json_scan_whole(&scan),
+                           .announced = expected};
+    return shape_wrong(expected, &v);
 }
