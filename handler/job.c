@@ -23,7 +23,7 @@ struct job {
     struct head head;
     struct store_put *put; /* until staged */
     struct bytes bytes;
-    struct held_run held; /* when resumed */
+    struct held_run held;                   /* when resumed */
     struct entries listing, listing_before; /* of a manifest source, open from check to the end */
     struct entry_counts moved;              /* from one to the other */
     int vintage_from, vintage;              /* of a template */
@@ -519,8 +519,7 @@ static enum rc take_vintage(struct job *j, struct err *err)
     if (hint.n != 4 || str_to_i64(hint, &year) != RC_OK || year < 1000)
         return finish(j, INBOX_FAILED, "VINTAGE_UNREADABLE", 0, err);
     j->vintage = (int)year;
-    enum rc rc =
-        children_missing(j->env->ledger, &j->source, j->vintage, &j->vintage_from, err);
+    enum rc rc = children_missing(j->env->ledger, &j->source, j->vintage, &j->vintage_from, err);
     if (rc == RC_INVALID)
         return finish(j, INBOX_FAILED, "VINTAGE_GAP", 0, err);
     TRY(rc);

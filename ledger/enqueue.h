@@ -17,9 +17,9 @@ struct news {
     enum level level;
     const char *detector;
     enum outcome outcome;
-    const char *hint; /* what tells this version from others; never NULL */
-    const char *etag; /* NULL: none */
-    const struct sha256 *sha; /* NULL: the bytes were not read */
+    const char *hint;                /* what tells this version from others; never NULL */
+    const char *etag;                /* NULL: none */
+    const struct sha256 *sha;        /* NULL: the bytes were not read */
     int64_t detected_at, request_no; /* request_no 0: none */
     bool unexpected;
 };

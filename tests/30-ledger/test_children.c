@@ -282,8 +282,8 @@ static void entry_that_moves_takes_its_child_along(void **state)
 /* I12: what the parent shows its own server is not shown to another one. */
 static void headers_stay_at_the_origin(void **state)
 {
-    struct source s = declare(parent_json(
-        "public", ",\"headers\":{\"X-Key\":\"secret:key\",\"X-Plain\":\"p\"}"));
+    struct source s =
+        declare(parent_json("public", ",\"headers\":{\"X-Key\":\"secret:key\",\"X-Plain\":\"p\"}"));
     struct listing l;
     struct buf b;
     (void)state;
@@ -526,10 +526,11 @@ static void raised_level_reaches_the_children_at_once(void **state)
     struct source a = child_of(&s, "a");
     yyjson_val *v;
     struct source hand;
-    OK(json_parse(&fix_arena,
-                  str_of("{\"id\":\"idx-a\",\"url\":\"http://127.0.0.1/a\",\"collection\":\"tests\","
-                         "\"sensitivity\":\"restricted\"}"),
-                  0, "test", &v, &fix_err));
+    OK(json_parse(
+        &fix_arena,
+        str_of("{\"id\":\"idx-a\",\"url\":\"http://127.0.0.1/a\",\"collection\":\"tests\","
+               "\"sensitivity\":\"restricted\"}"),
+        0, "test", &v, &fix_err));
     OK(source_parse(&fix_arena, v, &hand, &fix_err));
     hand.no = a.no;
     hand.parent_no = s.no;
@@ -548,11 +549,12 @@ static void raised_level_reaches_the_children_at_once(void **state)
 
 static const char *template_json(const char *level)
 {
-    return arena_printf(&fix_arena,
-                        "{\"id\":\"cd\",\"title\":\"Districts\",\"url\":\"http://127.0.0.1:%d/{year}/"
-                        "cd_{year}.json\",\"sensitivity\":\"%s\",\"collection\":\"tests\","
-                        "\"triggers\":[{\"type\":\"annual\",\"month\":9,\"through\":2}]}",
-                        server.port, level);
+    return arena_printf(
+        &fix_arena,
+        "{\"id\":\"cd\",\"title\":\"Districts\",\"url\":\"http://127.0.0.1:%d/{year}/"
+        "cd_{year}.json\",\"sensitivity\":\"%s\",\"collection\":\"tests\","
+        "\"triggers\":[{\"type\":\"annual\",\"month\":9,\"through\":2}]}",
+        server.port, level);
 }
 
 static void vintages_are_opened_once(void **state)
