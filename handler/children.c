@@ -56,9 +56,9 @@ static void put(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, const cha
 /* An entry is looked at when its listing says so, and its type is not the listing's. */
 static void make_entry(yyjson_mut_doc *d, yyjson_mut_val *o)
 {
-    static const char *const parents_own[] = {"media_type",      "probe",   "adapter",
-                                              "adapter_options", "secrets", "poll_interval_s",
-                                              "max_interval_s"};
+    static const char *const parents_own[] = {"media_type",      "manifest",        "probe",
+                                              "adapter",         "adapter_options", "secrets",
+                                              "poll_interval_s", "max_interval_s"};
     for (size_t i = 0; i < ARRAY_LEN(parents_own); i++)
         yyjson_mut_obj_remove_key(o, parents_own[i]);
     put(d, o, "detector", "etag");

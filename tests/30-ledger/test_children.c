@@ -155,7 +155,8 @@ static void set_parent(struct source *s, const char *json)
 
 static void entries_become_sources_with_versions(void **state)
 {
-    struct source s = add_parent("public");
+    struct source s = declare(
+        parent_json("public", ",\"manifest\":{\"format\":\"html\"},\"poll_interval_s\":60"));
     (void)state;
     serve("a.json", BODY_A);
     serve("Big%20B.json", BODY_B);
@@ -170,6 +171,8 @@ static void entries_become_sources_with_versions(void **state)
     assert_string_equal(a.collection, "tests");
     assert_string_equal(a.license, "CC0-1.0");
     assert_string_equal(a.media_type, ""); /* that was the index's */
+    assert_string_equal(a.manifest.format, "");
+    assert_int_equal(a.poll_interval_s, 0);
     assert_true(a.n_triggers == 1 && a.triggers[0].type == TRIGGER_MANUAL);
     assert_head(&a, 1, BODY_A);
     assert_head(&b, 1, BODY_B);
