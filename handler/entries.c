@@ -151,6 +151,8 @@ enum rc entries_next(struct entries *e, struct err *err)
         return e->read == e->count ? RC_NOT_FOUND : no_listing("its count is wrong", err);
     if (e->read > 0 && !take(&e->rest, STR(",")))
         return no_listing("an entry does not end where it should", err);
+    if (!str_starts(e->rest, STR("{")))
+        return no_listing("an entry does not begin where it should", err);
     TRY(read_entry(e, take_span(&e->rest, object_length(e->rest)), err));
     if (e->read++ > 0 && strcmp(e->key, e->entry.key) >= 0)
         return no_listing("its keys are not in order", err);
