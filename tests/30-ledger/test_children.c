@@ -357,6 +357,7 @@ static void unusable_entry_is_left_out_on_record(void **state)
     buf_release(&b);
     assert_int_equal(drain().done, 2);
     assert_int_equal(children(&s), 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM replay_log WHERE kind = 'entry.refused'"), 1);
 }
 
 /* A detector is not trusted: what is no canonical listing is not promoted. */
@@ -508,6 +509,11 @@ static void raised_level_reaches_the_children_at_once(void **state)
     assert_null(shown("idx-a"));
     assert_null(shown("idx-b"));
     assert_int_equal(feed_length(), 0);
+    assert_int_equal(ask_number("SELECT (SELECT count(*) FROM public_prov) + (SELECT count(*) FROM"
+                                " public_deltas) + (SELECT count(*) FROM public_items) + (SELECT"
+                                " count(*) FROM public_assets) + (SELECT count(*) FROM"
+                                " public_collections)"),
+                     0); /* the last source of a collection takes it along */
     set_parent(&s, parent_json("generalized", "")); /* down again, with those that had its level */
     assert_int_equal(child_of(&s, "a").level, LEVEL_GENERALIZED);
     assert_non_null(shown("idx-a"));

@@ -4,6 +4,7 @@
 #define FRESHET_TESTS_LEDGER_WORLD_H
 
 #include <dirent.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include "handler/project.h"
 #include "handler/work.h"
@@ -19,6 +20,21 @@
 static struct server server;
 static struct instance inst;
 static struct ledger *led;
+
+/* The first column of the first row, of tables that have no reader yet. */
+static inline int64_t ask_number(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    char path[128];
+    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    int64_t n = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return n;
+}
 
 /* ---- a world --------------------------------------------------------------------------------- */
 
