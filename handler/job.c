@@ -1,36 +1,16 @@
 /* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that ends
  * the run sets `ended`, and the steps behind it are skipped. */
-#include "handler/job.h"
+#include "handler/job_internal.h"
 
 #include <unistd.h>
 #include "core/clock.h"
 #include "handler/children.h"
-#include "handler/delta.h"
-#include "handler/entries.h"
-#include "handler/entry.h"
 #include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
-#include "handler/stac.h"
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
-
-struct job {
-    const struct job_env *env;
-    const struct job_claim *claim;
-    struct source source;
-    struct head head;
-    struct store_put *put; /* until staged */
-    struct bytes bytes;
-    struct held_run held;                   /* when resumed */
-    struct entries listing, listing_before; /* of a manifest source, open from check to the end */
-    struct entry_counts moved;              /* from one to the other */
-    int vintage_from, vintage;              /* of a template */
-    struct facts facts;
-    struct work_end end;
-    bool ended;
-};
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {
@@ -47,9 +27,9 @@ static int64_t max_bytes(const struct job *j)
     return j->source.max_bytes > 0 ? j->source.max_bytes : j->env->inst->conf.max_bytes;
 }
 
-static enum tier tier_of(const struct source *s)
+enum tier job_tier(const struct job *j)
 {
-    return s->level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
+    return j->source.level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
 }
 
 static bool needs_approval(const struct source *s)
@@ -109,7 +89,7 @@ static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int
     return finish_with(j, end, reason, wait_ms, NULL, err);
 }
 
-static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
+enum rc job_project(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
     return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
@@ -126,13 +106,12 @@ static void begin_facts(struct job *j)
                               .started_at = j->claim->at};
 }
 
-static bool claims_gone(const struct job *j)
+bool job_claims_gone(const struct job *j)
 {
     return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
 }
 
-/* Its bytes are the listing that the detector made of the upstream's pages. */
-static bool is_listing(const struct job *j)
+bool job_is_listing(const struct job *j)
 {
     return strcmp(j->source.detector, "manifest") == 0;
 }
@@ -181,7 +160,7 @@ static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
     TRY(check_forget(l, j->source.no, j->facts.finalized_at, err));
-    return project_this(ctx, l, err);
+    return job_project(ctx, l, err);
 }
 
 static enum rc get_listing(struct job *j, struct err *err)
@@ -201,7 +180,7 @@ static enum rc get_listing(struct job *j, struct err *err)
 
 static enum rc take_in(struct job *j, struct err *err)
 {
-    TRY(is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
+    TRY(job_is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
     if (j->ended)
         return RC_OK;
     j->end.bytes = j->bytes.size;
@@ -213,7 +192,7 @@ static enum rc take_in(struct job *j, struct err *err)
     return RC_OK;
 }
 
-static void fd_close(int *fd)
+void job_close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -228,11 +207,11 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     struct expectation expect = listing;
     struct entry_counts counts;
     struct entries none;
-    if (!is_listing(j))
+    if (!job_is_listing(j))
         expectation_of(&j->source, max_bytes(j), &expect);
     expect.max_bytes = max_bytes(j);
     TRY(validate(j->env->arena, fd, j->bytes.size, &expect, qa, err));
-    if (!is_listing(j) || qa->outcome == VERDICT_FAIL)
+    if (!job_is_listing(j) || qa->outcome == VERDICT_FAIL)
         return RC_OK;
     entries_none(&none);
     enum rc rc = entries_open(&j->listing, fd, j->bytes.size, err);
@@ -248,7 +227,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
 static enum rc take_held(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    CLEANUP(fd_close) int fd = -1;
+    CLEANUP(job_close_fd) int fd = -1;
     TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
     TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
     j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
@@ -315,7 +294,7 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
     j->facts.finalized_at = clock_now();
     if (j->put)
         TRY(store_keep(&j->put, TIER_RESTRICTED, err));
-    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? project_this : NULL, j,
+    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? job_project : NULL, j,
                      err));
     j->ended = true;
     j->end.result = WORK_HELD;
@@ -325,7 +304,7 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
 {
-    CLEANUP(fd_close) int fd = -1;
+    CLEANUP(job_close_fd) int fd = -1;
     struct sha256 sha;
     int64_t size;
     char chunk[16384];
@@ -342,7 +321,7 @@ static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct e
 
 static enum rc stage(struct job *j, struct err *err)
 {
-    enum tier tier = tier_of(&j->source);
+    enum tier tier = job_tier(j);
     if (j->claim->resumed) /* held bytes lie in the restricted tier */
         return tier == TIER_RESTRICTED ? RC_OK : copy_object(j, TIER_RESTRICTED, tier, err);
     if (needs_approval(&j->source))
@@ -350,154 +329,6 @@ static enum rc stage(struct job *j, struct err *err)
     if (j->facts.qa.outcome == VERDICT_HOLD)
         return hold(j, j->facts.qa.reasons[0], err);
     return store_keep(&j->put, tier, err);
-}
-
-/* ---- documents and promotion ----------------------------------------------------------------- */
-
-static void classify(struct job *j)
-{
-    struct facts *f = &j->facts;
-    const struct head *h = &j->head;
-    bool same = h->deleted && sha256_eq(&h->sha, &j->bytes.sha);
-    f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
-    f->change_class = h->version == 0 ? "new" : same ? "reinstated" : "content";
-    f->last = (struct identity){h->sha, h->size, h->version - h->deleted, h->media_type};
-    if (!h->deleted)
-        f->from = f->last;
-    f->deletes = claims_gone(j);
-    if (f->deletes)
-        f->change_type = f->change_class = "deleted";
-    else
-        f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
-    f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
-    f->result = "promoted";
-    f->reason = "";
-}
-
-static enum rc complete_facts(struct job *j, struct err *err)
-{
-    struct facts *f = &j->facts;
-    struct arena *a = j->env->arena;
-    classify(j);
-    f->finalized_at = clock_now();
-    if (!f->deletes)
-        f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
-    f->delta_id = arena_printf(a, "dlt_%s", j->claim->run_id);
-    if ((!f->deletes && !f->item_id) || !f->delta_id)
-        return err_set(err, RC_NOMEM, "", "no memory for the ids of a change");
-    return RC_OK;
-}
-
-static void fill_promotion(const struct job *j, struct promotion *p)
-{
-    const struct facts *f = &j->facts;
-    const struct candidate *c = &j->claim->cand;
-    const struct identity *bytes = f->deletes ? &f->last : &f->to;
-    p->cand_no = c->no;
-    p->lease_token = c->lease_token;
-    p->run_id = j->claim->run_id;
-    p->source = &j->source;
-    p->event_id = c->event_id;
-    p->detector = c->detector;
-    p->version = j->head.version + 1;
-    p->deletes = f->deletes;
-    p->sha = bytes->sha;
-    p->prev_sha = f->from.sha;
-    p->has_prev = f->from.version > 0;
-    p->size = bytes->size;
-    p->media_type = bytes->media_type;
-    p->tier = tier_name(tier_of(&j->source));
-    p->change_type = f->change_type;
-    p->change_class = f->change_class;
-    p->delta_id = f->delta_id;
-    p->item_id = f->item_id;
-    p->qa = f->qa.report;
-    if (!j->bytes.fetched)
-        return;
-    p->etag = j->bytes.etag;
-    p->last_modified = j->bytes.last_modified;
-    p->final_url = j->bytes.final_url;
-}
-
-/* The item of the new bytes, or that of the deleted ones with a mark on it. */
-static enum rc render_item(const struct job *j, struct promotion *p, struct err *err)
-{
-    struct arena *a = j->env->arena;
-    const struct facts *f = &j->facts;
-    struct str item;
-    if (!f->deletes)
-        return stac_item(a, f, &p->item, err);
-    p->marked_id = f->prev_item_id;
-    TRY(item_get(j->env->ledger, a, p->marked_id, &item, err));
-    return stac_item_gone(a, item, f->finalized_at, &p->marked, err);
-}
-
-static enum rc render(const struct job *j, struct promotion *p, struct err *err)
-{
-    struct arena *a = j->env->arena;
-    const struct facts *f = &j->facts;
-    TRY(entry_render(a, f, &p->entry, err));
-    TRY(delta_render(a, f, &p->delta, err));
-    TRY(render_item(j, p, err));
-    TRY(prov_render(a, f, &p->prov, err));
-    const struct redact_change whole = {p->entry, p->prov,         p->delta,
-                                        p->item,  f->finalized_at, p->marked};
-    return redact_rows(a, &j->source, &whole, &p->pub, err);
-}
-
-/* The listing that is head. Bytes of the time before the source had listings count as none. */
-static enum rc open_before(struct job *j, struct err *err)
-{
-    const struct head *h = &j->head;
-    CLEANUP(fd_close) int fd = -1;
-    entries_none(&j->listing_before);
-    if (h->version == 0)
-        return RC_OK;
-    enum rc rc = store_read(j->env->store, tier_of(&j->source), &h->sha, &fd, err);
-    if (rc == RC_NOT_FOUND) /* its level was another then */
-        rc = store_read(j->env->store,
-                        tier_of(&j->source) == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC, &h->sha,
-                        &fd, err);
-    TRY(rc);
-    rc = entries_open(&j->listing_before, fd, h->size, err);
-    return rc == RC_INVALID ? RC_OK : rc;
-}
-
-static enum rc compare(struct job *j, struct err *err)
-{
-    struct facts *f = &j->facts;
-    if (!is_listing(j) || claims_gone(j))
-        return RC_OK;
-    TRY(open_before(j, err));
-    TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));
-    f->entries = &j->moved;
-    f->manifest_id = arena_printf(j->env->arena, "man_%s", j->claim->run_id);
-    return f->manifest_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an id");
-}
-
-static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
-{
-    struct job *j = ctx;
-    TRY(project_this(ctx, l, err));
-    if (!j->facts.manifest_id)
-        return RC_OK;
-    return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
-                           &j->listing, j->facts.finalized_at, err);
-}
-
-static enum rc publish(struct job *j, struct err *err)
-{
-    struct promotion p = {0};
-    TRY(compare(j, err));
-    TRY(complete_facts(j, err));
-    fill_promotion(j, &p);
-    TRY(render(j, &p, err));
-    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, publish_also, j, &j->end.seq, err));
-    j->ended = true;
-    j->end.result = WORK_PROMOTED;
-    j->end.reason = "";
-    j->end.version = p.version;
-    return RC_OK;
 }
 
 /* ---- a template ------------------------------------------------------------------------------- */
@@ -534,13 +365,13 @@ typedef enum rc step_fn(struct job *j, struct err *err);
 
 static enum rc run_steps(struct job *j, struct err *err)
 {
-    static step_fn *const fresh[] = {take_in, check, stage, publish, NULL};
-    static step_fn *const resumed[] = {take_held, stage, publish, NULL};
-    static step_fn *const gone[] = {take_gone, publish, NULL};
+    static step_fn *const fresh[] = {take_in, check, stage, job_publish, NULL};
+    static step_fn *const resumed[] = {take_held, stage, job_publish, NULL};
+    static step_fn *const gone[] = {take_gone, job_publish, NULL};
     static step_fn *const template[] = {take_vintage, NULL};
     TRY(gate(j, err));
     step_fn *const *step = source_is_template(&j->source) ? template
-                           : claims_gone(j)               ? gone
+                           : job_claims_gone(j)           ? gone
                            : j->claim->resumed            ? resumed
                                                           : fresh;
     for (; *step && !j->ended; step++)
