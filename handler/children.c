@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include "core/clock.h"
+#include "core/fetch.h"
 #include "handler/entries.h"
 #include "handler/project.h"
 #include "ledger/enqueue.h"
@@ -23,13 +24,6 @@ struct own {
     enum level level;
     bool vintage;
 };
-
-static bool same_origin(const char *x, const char *y)
-{
-    const char *at = strstr(x, "://");
-    size_t n = at ? (size_t)(at - x) + 3 + strcspn(at + 3, "/?#") : 0;
-    return n > 0 && strncasecmp(x, y, n) == 0 && strchr("/?#", y[n]);
-}
 
 static char *title_of(struct arena *a, const struct source *parent, const struct own *c)
 {
@@ -96,7 +90,7 @@ static enum rc derive(struct arena *a, const struct source *parent, const struct
         TRY(make_vintage(a, d, o, c->entry, err));
     else
         make_entry(d, o);
-    if (!same_origin(parent->url, c->url)) {
+    if (!fetch_url_same_origin(parent->url, c->url)) {
         yyjson_mut_obj_remove_key(o, "headers");
         yyjson_mut_obj_remove_key(o, "pin_sha256");
     }

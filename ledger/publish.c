@@ -38,10 +38,9 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
 {
-    static const enum stmt_id wipes[] = {Q_WIPE_COLLECTIONS, Q_WIPE_DATASETS, Q_WIPE_CHANGES,
-                                         Q_WIPE_SOURCES,     Q_WIPE_FRESH,    Q_WIPE_BOXES,
-                                         Q_WIPE_ITEMS,       Q_WIPE_PROV,     Q_WIPE_DELTAS,
-                                         Q_WIPE_ASSETS};
+    static const enum stmt_id wipes[] = {
+        Q_WIPE_COLLECTIONS, Q_WIPE_DATASETS, Q_WIPE_CHANGES, Q_WIPE_SOURCES, Q_WIPE_FRESH,
+        Q_WIPE_BOXES,       Q_WIPE_ITEMS,    Q_WIPE_PROV,    Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
     for (size_t i = 0; i < ARRAY_LEN(wipes); i++)
