@@ -6,6 +6,7 @@
  * Called by main_freshet.c. */
 #include "cli/source_put.h"
 #include "core/clock.h"
+#include "handler/children.h"
 #include "handler/project.h"
 #include "ledger/check.h"
 
@@ -203,7 +204,8 @@ static enum rc retire(struct cli *c, const char *id)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired already", id);
     TRY(source_retire(c->ledger, s.no, now, &c->err));
     TRY(source_find(c, id, &s));
-    return project_source(c->ledger, &c->inst, &s, now, &c->err);
+    TRY(project_source(c->ledger, &c->inst, &s, now, &c->err));
+    return children_retire(c->ledger, &c->inst, s.no, now, &c->err);
 }
 
 int cmd_source_retire(struct cli *c)

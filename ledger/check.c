@@ -1,7 +1,7 @@
 /* check: state, receipts and the batch commit (I3). */
 #include "ledger/check.h"
 
-#include "core/clock.h"
+#include "ledger/enqueue.h"
 #include "ledger/query.h"
 
 static const struct {
@@ -66,6 +66,11 @@ enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *re
     return RC_OK;
 }
 
+enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err)
+{
+    return query_run(l, Q_STATE_FORGET, err, "im", src_no, due_at);
+}
+
 static const char *or_null(const char *s)
 {
     return *s ? s : NULL;
@@ -83,73 +88,24 @@ static enum rc put_state(struct ledger *l, const struct check_result *r, struct 
                      or_null(s->cursor), (int64_t)s->date_doubted);
 }
 
-/* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
-static enum rc new_event_id(struct ledger *l, const struct check_result *r, int64_t at,
-                            char out[48], struct err *err)
-{
-    char when[TIME_MAX], hex[7];
-    uint8_t bytes[3];
-    int64_t taken;
-    if (r->level >= LEVEL_RESTRICTED)
-        at -= at % DAY_MS;
-    time_compact(at, when);
-    for (int tries = 0; tries < 100; tries++) {
-        rand_bytes(bytes, sizeof bytes);
-        hex_encode(bytes, sizeof bytes, hex);
-        snprintf(out, 48, "evt_%s_%s", when, hex);
-        enum rc rc = query_i64(l, Q_INBOX_EVENT_TAKEN, &taken, err, "t", out);
-        if (rc != RC_OK)
-            return rc == RC_NOT_FOUND ? RC_OK : rc;
-    }
-    return err_set(err, RC_INTERNAL, "", "no free event id was found");
-}
-
-/* Only the newest open candidate may absorb: A, B, A again must end as three, not as A and B. */
-static enum rc absorb(struct ledger *l, struct check_result *r, const char *hint,
-                      bool *ret_absorbed, struct err *err)
-{
-    int64_t cand_no;
-    {
-        CLEANUP(query_close) struct query q = {0};
-        TRY(query_open(l, Q_INBOX_NEWEST, &q, err, "i", r->src_no));
-        enum rc rc = query_next(l, &q, err);
-        if (rc == RC_NOT_FOUND)
-            return RC_OK;
-        TRY(rc);
-        if (!str_is(col_view(&q, 3), "ready") || !str_is(col_view(&q, 2), hint))
-            return RC_OK;
-        cand_no = col_i64(&q, 0);
-        col_copy(&q, 1, r->event_id, sizeof r->event_id);
-    }
-    *ret_absorbed = true;
-    return query_run(l, Q_INBOX_ABSORB, err, "i", cand_no);
-}
-
 static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
 {
-    char hint[SHA256_HEX + 1024], hex[SHA256_HEX] = "", body[2048];
-    bool absorbed = false;
-    if (r->has_sha)
+    char hex[SHA256_HEX];
+    struct news n = {.src_no = r->src_no,
+                     .level = r->level,
+                     .detector = r->detector,
+                     .outcome = r->outcome,
+                     .hint = r->hint ? r->hint : r->state.etag,
+                     .etag = or_null(r->state.etag),
+                     .sha = r->has_sha ? &r->sha : NULL,
+                     .detected_at = r->ended_at,
+                     .request_no = r->request_no,
+                     .unexpected = r->unexpected};
+    if (r->has_sha && !r->hint) {
         sha256_hex(&r->sha, hex);
-    if (r->hint)
-        snprintf(hint, sizeof hint, "%s", r->hint);
-    else if (r->has_sha)
-        snprintf(hint, sizeof hint, "%s", hex);
-    else
-        snprintf(hint, sizeof hint, "%s", r->state.etag);
-    TRY(absorb(l, r, hint, &absorbed, err));
-    if (!absorbed) {
-        TRY(new_event_id(l, r, r->ended_at, r->event_id, err));
-        TRY(query_run(l, Q_INBOX_ADD, err, "tittthtiiim", r->event_id, r->src_no, r->detector,
-                      outcome_name(r->outcome), hint, r->has_sha ? &r->sha : NULL,
-                      or_null(r->state.etag), r->ended_at, now, (int64_t)r->unexpected,
-                      r->request_no ? r->request_no : -1));
+        n.hint = hex;
     }
-    int n = snprintf(body, sizeof body,
-                     "{\"absorbed\":%s,\"detector\":\"%s\",\"outcome\":\"%s\",\"sha256\":\"%s\"}",
-                     absorbed ? "true" : "false", r->detector, outcome_name(r->outcome), hex);
-    return replay_append(l, now, "candidate", r->src_no, r->event_id, (struct str){body, (size_t)n},
-                         err);
+    return enqueue(l, &n, now, r->event_id, err);
 }
 
 /* When a source was looked at is public, unless its level says otherwise; then not even the

@@ -37,6 +37,11 @@ struct check_state {
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
 
+/* What was seen of a source (digest, validators, cursor) is forgotten, inside the caller's
+ * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
+ * retired; -1 leaves it as it was. WRITE role. */
+MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
+
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;

@@ -12,8 +12,8 @@ struct public_source {
     struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at, checked_at, reached_at, failures,
-        next_check_at; /* -1: absent or withheld */
+    int64_t updated_at, checked_at, reached_at, failures, next_check_at,
+        removed_at; /* -1: absent or withheld */
     const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
         *qa_note; /* NULL: absent */
 };
@@ -35,6 +35,7 @@ MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, 
 struct publication {
     int64_t seq;
     const char *run_id, *event_id, *delta_id, *item_id, *detector, *change_type, *change_class;
+    const char *marked_id; /* of the item that rows->marked rewrites, NULL: none */
     const struct source *source;
     const struct sha256 *sha;
     int64_t size;

@@ -6,6 +6,12 @@ ALTER TABLE sources ADD COLUMN parent_no INTEGER REFERENCES sources;
 ALTER TABLE sources ADD COLUMN entry TEXT;
 CREATE UNIQUE INDEX sources_entry ON sources (parent_no, entry) WHERE parent_no IS NOT NULL;
 
+-- When a source was found to be gone upstream: what the badge must say then.
+ALTER TABLE public_freshness ADD COLUMN removed_at INTEGER;
+
+-- Has a collection another source? Asked when one is hidden, and a parent is hidden with its children.
+CREATE INDEX public_sources_collection ON public_sources (collection);
+
 -- How far a detector has come that reads more than validators: the value of a probe, the newest
 -- vintage. Kept with the candidate it came with (I3).
 ALTER TABLE source_state ADD COLUMN cursor TEXT;
