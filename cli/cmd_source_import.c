@@ -9,6 +9,7 @@
 #include <libgen.h>
 
 #include "cli/csv.h"
+#include "cli/progress.h"
 #include "cli/source_put.h"
 #include "core/file.h"
 
@@ -22,6 +23,7 @@ struct import {
     size_t n, room;
     bool csv;
     int64_t errors, taken, added, updated;
+    struct progress progress;
 };
 
 /* ---- errors of a row ------------------------------------------------------------------------- */
@@ -167,6 +169,7 @@ static enum rc store_all(struct import *im)
     struct cli *c = im->c;
     bool updated, update = cli_has(c, "update");
     for (size_t i = 0; i < im->n; i++) {
+        progress_show(&im->progress, (int64_t)i, NULL, 0);
         enum rc rc = source_store(c, &im->sources[i], update, &updated);
         if (rc == RC_CONFLICT || rc == RC_INVALID) {
             say_wrong(im, im->places[i]);
@@ -183,7 +186,9 @@ static enum rc store(struct import *im)
 {
     struct cli *c = im->c;
     TRY(ledger_begin(c->ledger, &c->err));
+    progress_begin(&im->progress, c, "importing", (int64_t)im->n);
     enum rc rc = store_all(im);
+    progress_end(&im->progress);
     if (rc == RC_OK && im->errors == 0 && !cli_has(c, "dry-run"))
         return ledger_commit(c->ledger, &c->err);
     ledger_abort(c->ledger);
