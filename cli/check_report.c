@@ -4,10 +4,10 @@
 #include "cli/human.h"
 #include "core/fetch.h"
 
-#define ROWS_ALL 40      /* up to so many, a person sees every row */
-#define ROWS_MAX 200     /* and never more than these */
-#define NAMES_SHOWN 5    /* sources named in a line of the sum */
-#define REASONS_MAX 16   /* window.h knows fewer */
+#define ROWS_ALL 40    /* up to so many, a person sees every row */
+#define ROWS_MAX 200   /* and never more than these */
+#define NAMES_SHOWN 5  /* sources named in a line of the sum */
+#define REASONS_MAX 16 /* window.h knows fewer */
 
 static const char *name_of(int outcome)
 {
@@ -23,7 +23,8 @@ static const char *const meanings[OUTCOME_COUNT] = {
 /* Nothing new, and nothing wrong. */
 static bool is_quiet(const struct report_line *l)
 {
-    return l->outcome != REPORT_DUE && !l->deleted && !outcome_candidate((enum outcome)l->outcome) &&
+    return l->outcome != REPORT_DUE && !l->deleted &&
+           !outcome_candidate((enum outcome)l->outcome) &&
            !outcome_failure((enum outcome)l->outcome);
 }
 
@@ -203,7 +204,8 @@ static void put_found(const struct check_report *r)
 static void put_quiet(const struct check_report *r)
 {
     for (int o = 0; o < OUTCOME_COUNT; o++)
-        if (r->counts[o] && !outcome_candidate((enum outcome)o) && !outcome_failure((enum outcome)o)) {
+        if (r->counts[o] && !outcome_candidate((enum outcome)o) &&
+            !outcome_failure((enum outcome)o)) {
             put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
             cli_note(r->c, ": %s\n", meanings[o]);
         }
@@ -220,8 +222,9 @@ static void put_failures(const struct check_report *r)
         put_count(r->c, CLI_WARN, r->counts[o], name_of(o));
         for (size_t i = 0; i < r->n_kinds; i++)
             if (r->kinds[i].outcome == o) {
-                cli_note(r->c, "%s%s %s (such as %s)", told ? ", " : ": ",
-                         human_count(r->kinds[i].n, text), r->kinds[i].name, r->kinds[i].example);
+                cli_note(r->c, "%s%s %s (%s%s)", told ? ", " : ": ",
+                         human_count(r->kinds[i].n, text), r->kinds[i].name,
+                         r->kinds[i].n > 1 ? "such as " : "", r->kinds[i].example);
                 told += r->kinds[i].n;
             }
         if (r->counts[o] > told)

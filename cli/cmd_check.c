@@ -29,9 +29,9 @@ struct check {
     struct detect *detect;
     int64_t *todo;
     size_t n_todo, todo_room;
-    const char *because;                       /* NULL: as the schedule says */
-    int trigger;                               /* enum trigger_type, -1: any */
-    int64_t month;                             /* 0: any */
+    const char *because; /* NULL: as the schedule says */
+    int trigger;         /* enum trigger_type, -1: any */
+    int64_t month;       /* 0: any */
     struct check_report report;
     struct progress progress;
     struct explain explain;
@@ -329,7 +329,8 @@ static int print_text(const struct check *k)
     else if (!report_print(r))
         return cli_error(c, "check", "no memory");
     if (k->n_todo == 0)
-        cli_note(c, strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
+        cli_note(c,
+                 strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
     if (r->found && !cli_has(c, "wait"))
         cli_note(c, "What was found waits in the inbox. Promote it with: freshet work\n");
     return CLI_DONE;
@@ -340,8 +341,10 @@ static int exit_code(const struct check *k)
     const struct check_report *r = &k->report;
     char a[HUMAN_MAX];
     if (interrupted) {
-        cli_error(k->c, "check", "interrupted: %s of the sources were not looked at, what was "
-                  "finished is recorded", human_count(r->not_reached, a));
+        cli_error(k->c, "check",
+                  "interrupted: %s of the sources were not looked at, what was "
+                  "finished is recorded",
+                  human_count(r->not_reached, a));
         return CLI_INTERRUPTED;
     }
     if (!cli_has(k->c, "exit-code"))

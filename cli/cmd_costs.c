@@ -39,7 +39,8 @@ struct costs {
 static struct period quarter_of(int year, int q)
 {
     struct period p = {.from = time_civil(year, 3 * q - 2, 1),
-                       .until = q == 4 ? time_civil(year + 1, 1, 1) : time_civil(year, 3 * q + 1, 1)};
+                       .until =
+                           q == 4 ? time_civil(year + 1, 1, 1) : time_civil(year, 3 * q + 1, 1)};
     snprintf(p.name, sizeof p.name, "%04dQ%d", year, q);
     return p;
 }
@@ -112,7 +113,8 @@ static void begin(struct costs *x, bool example)
 {
     struct cli *c = x->c;
     if (!c->json) {
-        table_begin(&x->table, c, "period|checks|requests|304:200|read|batch would read|saved|share");
+        table_begin(&x->table, c,
+                    "period|checks|requests|304:200|read|batch would read|saved|share");
         return;
     }
     x->doc = json_doc(&c->arena);
@@ -221,13 +223,15 @@ static int print_example(struct costs *x)
     static const struct {
         const char *quarter, *year;
         int64_t audit_every;
-    } kinds[] = {{"a quarter", "a year", 0},
-                 {"a quarter, every 20th check read whole", "a year, every 20th check read whole", 20}};
+    } kinds[] = {
+        {"a quarter", "a year", 0},
+        {"a quarter, every 20th check read whole", "a year, every 20th check read whole", 20}};
     char a[HUMAN_MAX], b[HUMAN_MAX];
     begin(x, true);
-    cli_note(x->c,
-             "An example, nothing measured: %s files of %s, looked at once a quarter, %d %% changed.\n\n",
-             human_count(EXAMPLE_SOURCES, a), human_bytes(EXAMPLE_BYTES, b), EXAMPLE_CHANGED_PCT);
+    cli_note(
+        x->c,
+        "An example, nothing measured: %s files of %s, looked at once a quarter, %d %% changed.\n\n",
+        human_count(EXAMPLE_SOURCES, a), human_bytes(EXAMPLE_BYTES, b), EXAMPLE_CHANGED_PCT);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct cost quarter = example_cost(1, kinds[i].audit_every),
                     year = example_cost(4, kinds[i].audit_every);
@@ -235,8 +239,8 @@ static int print_example(struct costs *x)
         add(x, true, kinds[i].year, &year);
     }
     if (x->c->json) {
-        yyjson_mut_val *o = yyjson_mut_obj_add_obj(x->doc, yyjson_mut_doc_get_root(x->doc),
-                                                   "assumptions");
+        yyjson_mut_val *o =
+            yyjson_mut_obj_add_obj(x->doc, yyjson_mut_doc_get_root(x->doc), "assumptions");
         yyjson_mut_obj_add_int(x->doc, o, "sources", EXAMPLE_SOURCES);
         yyjson_mut_obj_add_int(x->doc, o, "bytes_each", EXAMPLE_BYTES);
         yyjson_mut_obj_add_int(x->doc, o, "changed_pct", EXAMPLE_CHANGED_PCT);

@@ -181,7 +181,8 @@ static void print_health(const struct cli *c, const struct source *s, const stru
     struct learned learned;
     state_learned(st, &c->inst.conf, &learned);
     printf("%s%-14s %s%s%s\n", cli_on(c, CLI_BOLD), "health",
-           cli_on(c, health_breach(h.state) ? CLI_BAD : CLI_GOOD), health_name(h.state), cli_off(c));
+           cli_on(c, health_breach(h.state) ? CLI_BAD : CLI_GOOD), health_name(h.state),
+           cli_off(c));
     print_line(c, "", *h.reason ? h.reason : health_text(h.state));
     for (size_t i = 0; i < learned.n; i++)
         print_line(c, i ? "" : "learned", learned.text[i]);

@@ -13,7 +13,8 @@
 #include "cli/source_put.h"
 #include "core/file.h"
 
-#define ERRORS_SHOWN 20 /* more than that is one mistake made everywhere */
+#define ROW_MEMORY (8u << 20) /* the longest row that is a declaration, several times over */
+#define ERRORS_SHOWN 20       /* more than that is one mistake made everywhere */
 
 struct import {
     struct cli *c;
@@ -23,6 +24,7 @@ struct import {
     size_t n, room;
     bool csv;
     int64_t errors, taken, added, updated;
+    struct arena row; /* what one row of a CSV is made of, until it is a declaration */
     struct progress progress;
 };
 
@@ -116,8 +118,7 @@ static yyjson_mut_val *cell_value(struct import *im, yyjson_mut_doc *d, const ch
 {
     yyjson_val *v = NULL;
     struct err ignored;
-    if (!is_text_field(name) &&
-        json_parse(&im->c->arena, str_of(cell), 0, name, &v, &ignored) == RC_OK)
+    if (!is_text_field(name) && json_parse(&im->row, str_of(cell), 0, name, &v, &ignored) == RC_OK)
         return yyjson_val_mut_copy(d, v);
     return yyjson_mut_strcpy(d, cell);
 }
@@ -127,7 +128,7 @@ static enum rc take_record(struct import *im, const struct csv_record *head,
 {
     struct cli *c = im->c;
     yyjson_val *decl = NULL;
-    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_doc *d = json_doc(&im->row);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     yyjson_mut_doc_set_root(d, o);
     if (r->n > head->n) {
@@ -154,8 +155,10 @@ static enum rc read_csv(struct import *im, struct str text)
     if (rc == RC_NOT_FOUND)
         return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
                        im->file);
-    while (rc == RC_OK && (rc = csv_next(&csv, &c->arena, &r, &c->err)) == RC_OK)
+    while (rc == RC_OK && (rc = csv_next(&csv, &im->row, &r, &c->err)) == RC_OK) {
         TRY(take_record(im, &head, &r, csv.at));
+        arena_reset(&im->row);
+    }
     if (rc != RC_INVALID)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     say_wrong(im, csv.at);
@@ -225,11 +228,13 @@ static enum rc run(struct import *im, const char *path)
 {
     struct buf text;
     buf_init(&text, JSON_MAX);
+    arena_init(&im->row, ROW_MEMORY);
     enum rc rc = file_read(path, &text, &im->c->err);
     if (rc == RC_OK)
         rc = im->csv ? read_csv(im, buf_view(&text)) : read_json(im, buf_view(&text));
     if (rc == RC_OK && im->errors == 0)
         rc = store(im);
+    arena_release(&im->row);
     buf_release(&text);
     return rc;
 }

@@ -159,7 +159,8 @@ static void print_headers(yyjson_mut_val *o, char mark)
 
 static void print_answer(const struct cli *c, yyjson_mut_val *step)
 {
-    yyjson_mut_val *a = yyjson_mut_obj_get(step, "answer"), *v = yyjson_mut_obj_get(step, "verdict");
+    yyjson_mut_val *a = yyjson_mut_obj_get(step, "answer"),
+                   *v = yyjson_mut_obj_get(step, "verdict");
     if (!a)
         return;
     printf("   < %s, %lld bytes, %lld ms, %lld attempt%s", text_of(a, "detail"),

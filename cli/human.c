@@ -29,8 +29,11 @@ const char *human_bytes(int64_t n, char out[HUMAN_MAX])
         v /= 1000;
         u++;
     }
-    snprintf(out, HUMAN_MAX, u == 0 ? "%.0f %s" : v < 10 ? "%.2f %s" : "%.1f %s", v,
-             n == 1 ? "byte" : units[u]);
+    snprintf(out, HUMAN_MAX,
+             u == 0   ? "%.0f %s"
+             : v < 10 ? "%.2f %s"
+                      : "%.1f %s",
+             v, n == 1 ? "byte" : units[u]);
     return out;
 }
 

@@ -55,8 +55,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->spool.fd = -1;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
-    d->env = (struct look_env){
-        .inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
+    d->env = (struct look_env){.inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
         rc = fetch_new(&inst->conf, &d->env.fetch, err);

@@ -44,12 +44,16 @@ static enum health_state state_of(const struct health_facts *f, int64_t now)
     return HEALTH_ok;
 }
 
-static void day_or_never(int64_t at, char out[TIME_MAX])
+static void time_or_never(int64_t at, char out[TIME_MAX])
 {
+    char text[TIME_MAX] = "";
+    if (at >= 0)
+        time_format(at, text);
     if (at < 0)
         snprintf(out, TIME_MAX, "never");
     else
-        time_format(at - at % 1000, out);
+        snprintf(out, TIME_MAX, "%.19sZ",
+                 text); /* without the fraction, which is noise to people */
 }
 
 /* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
@@ -59,24 +63,25 @@ static void say_why(const struct health_facts *f, struct health *h)
     size_t room = sizeof h->reason;
     switch (h->state) {
     case HEALTH_never_checked:
-        day_or_never(f->next_check_at, at);
+        time_or_never(f->next_check_at, at);
         snprintf(h->reason, room, "No check was ever made%s%s.",
                  f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
                  f->next_check_at < 0 ? "" : at);
         break;
     case HEALTH_failing:
     case HEALTH_gone:
-        day_or_never(f->reached_at, at);
+        time_or_never(f->reached_at, at);
         snprintf(h->reason, room, "The last %lld check%s ended as %.*s; last good answer: %s.",
                  (long long)f->failures, f->failures == 1 ? "" : "s", STR_FMT(f->last_outcome), at);
         break;
     case HEALTH_overdue:
-        day_or_never(f->next_check_at, at);
+        time_or_never(f->next_check_at, at);
         snprintf(h->reason, room, "The next look was due at %s and has not been made.", at);
         break;
     case HEALTH_unverified:
-        day_or_never(f->verified_at, at);
-        snprintf(h->reason, room, "The upstream answers, but its bytes were last digested: %s.", at);
+        time_or_never(f->verified_at, at);
+        snprintf(h->reason, room, "The upstream answers, but its bytes were last digested: %s.",
+                 at);
         break;
     default: h->reason[0] = '\0'; break;
     }

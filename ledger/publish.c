@@ -25,9 +25,9 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
     return query_run(l, Q_PUB_FRESH, err,
-                     "tittt"    /* who */
-                     "iii"      /* what it declares */
-                     "mmmimt"   /* clocks of its checks */
+                     "tittt"     /* who */
+                     "iii"       /* what it declares */
+                     "mmmimt"    /* clocks of its checks */
                      "ttttttim", /* its head; when its bytes were digested */
                      p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
                      (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
