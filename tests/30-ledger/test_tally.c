@@ -172,11 +172,10 @@ static void unhealthy_are_found_and_counted(void **state)
     char text[512];
     int64_t counts[HEALTH_COUNT];
     declare("unseen", "public");
-    struct check_result r[] = {checked(&fine, OUTCOME_unchanged, NOW),
-                               checked(&fails, OUTCOME_unavailable, NOW - DAY_MS),
-                               checked(&gone, OUTCOME_gone, NOW - DAY_MS),
-                               checked(&old, OUTCOME_unchanged, NOW),
-                               checked(&hidden, OUTCOME_denied, NOW)};
+    struct check_result r[] = {
+        checked(&fine, OUTCOME_unchanged, NOW), checked(&fails, OUTCOME_unavailable, NOW - DAY_MS),
+        checked(&gone, OUTCOME_gone, NOW - DAY_MS), checked(&old, OUTCOME_unchanged, NOW),
+        checked(&hidden, OUTCOME_denied, NOW)};
     commit(r, ARRAY_LEN(r), NOW);
     unhealthy_at(NOW, text);
     assert_string_equal(text, "fails:failing gone:gone hidden:failing unseen:never_checked ");
@@ -246,9 +245,8 @@ static const char *const sql_of[] = {
 static void asking_is_cheap(void **state)
 {
     (void)state;
-    static const enum stmt_id hot[] = {Q_R_COUNT_ACTIVE,     Q_R_COUNT_UNCHECKED,
-                                       Q_R_COUNT_FAILING,    Q_R_COUNT_UNVERIFIED,
-                                       Q_UNHEALTHY,          Q_UNEXPECTED_NEW,
+    static const enum stmt_id hot[] = {Q_R_COUNT_ACTIVE,     Q_R_COUNT_UNCHECKED, Q_R_COUNT_FAILING,
+                                       Q_R_COUNT_UNVERIFIED, Q_UNHEALTHY,         Q_UNEXPECTED_NEW,
                                        Q_HEARTBEAT_DUE};
     char path[128], sql[2048];
     sqlite3 *db;
