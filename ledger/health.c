@@ -59,7 +59,7 @@ static void time_or_never(int64_t at, char out[TIME_MAX])
 /* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
 static void say_why(const struct health_facts *f, struct health *h)
 {
-    char at[TIME_MAX];
+    char at[TIME_MAX], checks[40] = "check";
     size_t room = sizeof h->reason;
     switch (h->state) {
     case HEALTH_never_checked:
@@ -71,8 +71,10 @@ static void say_why(const struct health_facts *f, struct health *h)
     case HEALTH_failing:
     case HEALTH_gone:
         time_or_never(f->reached_at, at);
-        snprintf(h->reason, room, "The last %lld check%s ended as %.*s; last good answer: %s.",
-                 (long long)f->failures, f->failures == 1 ? "" : "s", STR_FMT(f->last_outcome), at);
+        if (f->failures > 1)
+            snprintf(checks, sizeof checks, "%lld checks", (long long)f->failures);
+        snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
+                 STR_FMT(f->last_outcome), at);
         break;
     case HEALTH_overdue:
         time_or_never(f->next_check_at, at);
