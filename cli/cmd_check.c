@@ -235,9 +235,9 @@ static enum rc add_all(struct check *k, bool dry)
 }
 
 /* The second Ctrl-C ends at once: whoever asks twice means it. */
-static void catch_interrupt(void)
+static void on_interrupt(void (*handler)(int))
 {
-    struct sigaction sa = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction sa = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
 }
@@ -263,9 +263,10 @@ static enum rc run(struct check *k)
     if (k->n_todo == 0)
         return RC_OK;
     TRY(detect_new(c->ledger, &c->inst, take_result, k, &k->detect, &c->err));
-    catch_interrupt();
+    on_interrupt(interrupt);
     progress_begin(&k->progress, c, "checking", (int64_t)k->n_todo);
     enum rc rc = drive(k);
+    on_interrupt(SIG_DFL);
     progress_end(&k->progress);
     detect_free(&k->detect);
     k->report.elapsed_ms = clock_mono() - started;

@@ -42,6 +42,9 @@ CREATE TABLE public_check_totals (
 -- indexes hold the sources in trouble only, or move only when bytes were read: a check that found
 -- nothing new writes none of them, and /metrics counts a million sources without reading their rows.
 ALTER TABLE public_freshness ADD COLUMN verified_at INTEGER;
+UPDATE public_freshness SET verified_at =
+    (SELECT verified_at FROM source_state s WHERE s.src_no = public_freshness.src_no)
+    WHERE level <> 'restricted';
 -- Each holds the columns that its condition names, so that counting needs the index alone.
 CREATE INDEX public_fresh_failing ON public_freshness (last_outcome, failures, retired, level)
     WHERE failures > 0 AND retired = 0 AND level <> 'restricted';

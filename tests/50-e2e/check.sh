@@ -145,11 +145,13 @@ has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (s
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
 is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
-for day in 02 04; do
-    FRESHET_NOW=2027-03-${day}T00:00:00Z freshet check source missing >/dev/null
-done
-before=$(freshet source show missing --json | jq .state.gone_count)
-is "gone is counted" "$before" 4
+freshet source add --id vanish --url "$u/check/vanish.json"
+FRESHET_NOW=2027-03-01T00:00:00Z freshet check source vanish >/dev/null
+advance /check/vanish.json
+for day in 02 03; do FRESHET_NOW=2027-03-${day}T00:00:00Z freshet check source vanish >/dev/null; done
+terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
+has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
+is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
 
 # ---- many: progress, rows, Ctrl-C -----------------------------------------------------------------
 awk -v u="$u" 'BEGIN { printf "["; for (i = 0; i < 400; i++) printf "%s{\"id\":\"bulk-%d\",\"url\":\"%s/bulk/%d\",\"triggers\":[{\"type\":\"redistricting\",\"years\":[2041]}]}", i ? "," : "", i, u, i; print "]" }' >"$work/bulk.json"
@@ -171,6 +173,8 @@ run 0 freshet check redistricting
 is "piped: a row each, no bar" "$(echo "$out" | wc -l | tr -d ' ')$err" 400
 
 freshet config set per_host 1
+answered() { curl -s "$u/control/log" | jq length; }
+answered_before=$(answered)
 receipts() { freshet costs --json | jq '[.years[].checks] | add'; }
 before_all=$(receipts)
 more() { [ "$(receipts)" -gt $((before_all + 5)) ]; }
@@ -182,6 +186,9 @@ wait "$pid"
 is "Ctrl-C: exit 130" "$?" 130
 done=$(wc -l <"$work/cut" | tr -d ' ')
 is "every finished check is recorded" "$(receipts)" "$((before_all + done))"
+# One was under way; all others that the upstream answered are recorded.
+lost=$(($(answered) - answered_before - done))
+is "no finished check is lost" "$([ "$lost" -le 1 ] && echo none || echo "$lost")" none
 has "what was not looked at is told" "$(cat "$work/cut.err")" "interrupted: $((400 - done)) of the sources were not looked at"
 freshet config set per_host 6
 
