@@ -15,5 +15,6 @@ route_fn sources_list, sources_one;     /* sources.c */
 route_fn prov_one, delta_one, item_one; /* documents.c */
 route_fn asset_one, manifest_one;       /* assets.c */
 route_fn health_live, health_ready;     /* health.c */
+route_fn metrics_text;                  /* metrics.c */
 
 #endif

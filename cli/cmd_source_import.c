@@ -8,11 +8,13 @@
  * Called by main_freshet.c. */
 #include <libgen.h>
 
-#include "core/csv.h"
+#include "cli/progress.h"
 #include "cli/source_put.h"
+#include "core/csv.h"
 #include "core/file.h"
 
-#define ERRORS_SHOWN 20 /* more than that is one mistake made everywhere */
+#define ROW_MEMORY (8u << 20) /* the longest row that is a declaration, several times over */
+#define ERRORS_SHOWN 20       /* more than that is one mistake made everywhere */
 
 struct import {
     struct cli *c;
@@ -22,6 +24,8 @@ struct import {
     size_t n, room;
     bool csv;
     int64_t errors, taken, added, updated;
+    struct arena row; /* what one row of a CSV is made of, until it is a declaration */
+    struct progress progress;
 };
 
 /* ---- errors of a row ------------------------------------------------------------------------- */
@@ -114,8 +118,7 @@ static yyjson_mut_val *cell_value(struct import *im, yyjson_mut_doc *d, const ch
 {
     yyjson_val *v = NULL;
     struct err ignored;
-    if (!is_text_field(name) &&
-        json_parse(&im->c->arena, str_of(cell), 0, name, &v, &ignored) == RC_OK)
+    if (!is_text_field(name) && json_parse(&im->row, str_of(cell), 0, name, &v, &ignored) == RC_OK)
         return yyjson_val_mut_copy(d, v);
     return yyjson_mut_strcpy(d, cell);
 }
@@ -125,7 +128,7 @@ static enum rc take_record(struct import *im, const struct csv_record *head,
 {
     struct cli *c = im->c;
     yyjson_val *decl = NULL;
-    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_doc *d = json_doc(&im->row);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     yyjson_mut_doc_set_root(d, o);
     if (r->n > head->n) {
@@ -152,8 +155,10 @@ static enum rc read_csv(struct import *im, struct str text)
     if (rc == RC_NOT_FOUND)
         return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
                        im->file);
-    while (rc == RC_OK && (rc = csv_next(&csv, &c->arena, &r, &c->err)) == RC_OK)
+    while (rc == RC_OK && (rc = csv_next(&csv, &im->row, &r, &c->err)) == RC_OK) {
         TRY(take_record(im, &head, &r, csv.at));
+        arena_reset(&im->row);
+    }
     if (rc != RC_INVALID)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     say_wrong(im, csv.at);
@@ -167,6 +172,7 @@ static enum rc store_all(struct import *im)
     struct cli *c = im->c;
     bool updated, update = cli_has(c, "update");
     for (size_t i = 0; i < im->n; i++) {
+        progress_show(&im->progress, (int64_t)i, NULL, 0);
         enum rc rc = source_store(c, &im->sources[i], update, &updated);
         if (rc == RC_CONFLICT || rc == RC_INVALID) {
             say_wrong(im, im->places[i]);
@@ -183,7 +189,9 @@ static enum rc store(struct import *im)
 {
     struct cli *c = im->c;
     TRY(ledger_begin(c->ledger, &c->err));
+    progress_begin(&im->progress, c, "importing", (int64_t)im->n);
     enum rc rc = store_all(im);
+    progress_end(&im->progress);
     if (rc == RC_OK && im->errors == 0 && !cli_has(c, "dry-run"))
         return ledger_commit(c->ledger, &c->err);
     ledger_abort(c->ledger);
@@ -220,11 +228,13 @@ static enum rc run(struct import *im, const char *path)
 {
     struct buf text;
     buf_init(&text, JSON_MAX);
+    arena_init(&im->row, ROW_MEMORY);
     enum rc rc = file_read(path, &text, &im->c->err);
     if (rc == RC_OK)
         rc = im->csv ? read_csv(im, buf_view(&text)) : read_json(im, buf_view(&text));
     if (rc == RC_OK && im->errors == 0)
         rc = store(im);
+    arena_release(&im->row);
     buf_release(&text);
     return rc;
 }

@@ -223,6 +223,13 @@ static struct verdict judge(struct look *k, struct answer *a)
     return v;
 }
 
+static void tell(const struct look *k, struct look_step s)
+{
+    s.ask = &k->ask;
+    if (k->env->trace)
+        k->env->trace(k->env->trace_ctx, &s);
+}
+
 static void on_done(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
@@ -232,6 +239,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
     struct verdict v = judge(k, &a);
+    tell(k, (struct look_step){.res = res, .verdict = &v});
     if (v.again && k->asks < k->kind->asks_max) {
         k->ask = v.next;
         spool_drop(&k->spool);
@@ -296,6 +304,7 @@ static void send_ask(struct look *k)
         end_unsent(k, OUTCOME_denied, err.msg);
         return;
     }
+    tell(k, (struct look_step){.req = &req});
     enum rc rc = fetch_start(k->env->fetch, &req, &err);
     if (rc != RC_OK)
         end_unsent(k, rc == RC_BLOCKED || rc == RC_INVALID ? OUTCOME_blocked : OUTCOME_unavailable,

@@ -10,6 +10,7 @@
 #include "handler/redact.h"
 #include "handler/stac.h"
 #include "handler/uri.h"
+#include "ledger/trigger.h"
 
 #define PROJECT_MEMORY_MAX (16u << 20) /* one source, or the documents of one change */
 
@@ -138,37 +139,6 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
 
 /* ---- freshness facts ------------------------------------------------------------------------- */
 
-static void put_trigger(struct buf *b, const struct trigger *t)
-{
-    switch (t->type) {
-    case TRIGGER_ANNUAL: buf_printf(b, "yearly, month %d to %d", t->month, t->through); break;
-    case TRIGGER_REDISTRICTING:
-        buf_puts(b, "redistricting");
-        for (int i = 0; i < t->n_years; i++)
-            buf_printf(b, "%s%d", i ? ", " : " ", t->years[i]);
-        break;
-    case TRIGGER_CENSUS: buf_printf(b, "census %d", t->years[0]); break;
-    case TRIGGER_INTERVAL: buf_printf(b, "every %lld s", (long long)t->seconds); break;
-    case TRIGGER_MANUAL: buf_puts(b, "on demand"); break;
-    }
-}
-
-static enum rc window_text(struct arena *a, const struct source *s, const char **ret,
-                           struct err *err)
-{
-    CLEANUP(buf_release) struct buf b;
-    buf_init(&b, 4096);
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        buf_puts(&b, i ? "; " : "");
-        put_trigger(&b, &s->triggers[i]);
-    }
-    char *text = buf_rc(&b) == RC_OK ? arena_str(a, buf_view(&b)) : NULL;
-    if (!text)
-        return err_set(err, RC_NOMEM, "", "no memory for the windows of a source");
-    *ret = *text ? text : NULL;
-    return RC_OK;
-}
-
 /* A text of the freshness row, where the level shows it. */
 static const char *shown(const struct source *s, const char *field, const char *text)
 {
@@ -188,7 +158,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
     const char *window, *delta = has_head ? arena_printf(a, "dlt_%s", p->head.run_id) : NULL;
     if (has_head && !delta)
         return err_set(err, RC_NOMEM, "", "no memory to describe a source");
-    TRY(window_text(a, s, &window, err));
+    TRY(trigger_words(a, s, &window, err));
     *row = (struct public_source){
         .src_no = s->no,
         .source_id = s->id,
@@ -202,6 +172,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .removed_at = redact_time(s->level, "removed_at", removed ? p->head.promoted_at : -1),
         .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
+        .verified_at = redact_time(s->level, "verified_at", p->state.verified_at),
         .failures = shown_number(s, "failures", p->state.failures),
         .next_check_at = redact_time(s->level, "next_check_at", p->state.next_check_at),
         .last_outcome = shown(s, "last_outcome", p->state.last_outcome),

@@ -3,6 +3,7 @@
 
 #include "ledger/enqueue.h"
 #include "ledger/query.h"
+#include "ledger/tally.h"
 
 static const struct {
     const char *name;
@@ -147,6 +148,11 @@ enum rc check_commit(struct ledger *l, struct check_result *results, size_t n, i
             ledger_abort(l);
             return rc;
         }
+    }
+    enum rc rc = tally_add(l, results, n, now, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
     }
     return ledger_commit(l, err);
 }

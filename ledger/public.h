@@ -65,7 +65,8 @@ struct public_source_row {
     struct str source_id, last_outcome; /* last_outcome "" before the first check */
     struct public_doc d;
     bool shown; /* may its health be shown? */
-    int64_t checked_at, reached_at, failures, next_check_at;
+    bool retired;
+    int64_t checked_at, reached_at, verified_at, failures, next_check_at;
 };
 MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
                                      struct public_source_row *ret, struct err *err);

@@ -28,12 +28,12 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
                      "tittt"     /* who */
                      "iii"       /* what it declares */
                      "mmmimt"    /* clocks of its checks */
-                     "ttttttim", /* its head */
+                     "ttttttimm", /* its head, when it went, when its bytes were digested */
                      p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
                      (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
                      p->reached_at, p->failures, p->next_check_at, p->last_outcome, p->window,
                      p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen,
-                     p->removed_at);
+                     p->removed_at, p->verified_at);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)

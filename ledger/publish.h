@@ -12,7 +12,7 @@ struct public_source {
     struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at, checked_at, reached_at, failures, next_check_at,
+    int64_t updated_at, checked_at, reached_at, verified_at, failures, next_check_at,
         removed_at; /* -1: absent or withheld */
     const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
         *qa_note; /* NULL: absent */

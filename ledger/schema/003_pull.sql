@@ -46,3 +46,27 @@ CREATE TABLE public_check_totals (
     bytes_in    INTEGER NOT NULL,
     bytes_saved INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Health (ledger/health.h). When the bytes were last digested is public like the other clocks. The
+-- indexes hold the sources in trouble only, or move only when bytes were read: a check that found
+-- nothing new writes none of them, and /metrics counts a million sources without reading their rows.
+ALTER TABLE public_freshness ADD COLUMN verified_at INTEGER;
+UPDATE public_freshness SET verified_at =
+    (SELECT verified_at FROM source_state s WHERE s.src_no = public_freshness.src_no)
+    WHERE level <> 'restricted';
+-- Each holds the columns that its condition names, so that counting needs the index alone.
+CREATE INDEX public_fresh_failing ON public_freshness (last_outcome, failures, retired, level)
+    WHERE failures > 0 AND retired = 0 AND level <> 'restricted';
+CREATE INDEX public_fresh_unchecked ON public_freshness (checked_at, retired, level)
+    WHERE checked_at IS NULL AND retired = 0 AND level <> 'restricted';
+CREATE INDEX public_fresh_verified ON public_freshness (verified_at)
+    WHERE retired = 0 AND level <> 'restricted';
+CREATE INDEX public_fresh_unverified ON public_freshness (verified_at, checked_at)
+    WHERE verified_at IS NULL AND checked_at IS NOT NULL AND retired = 0 AND level <> 'restricted';
+CREATE INDEX public_fresh_apart ON public_freshness (retired, level)
+    WHERE retired <> 0 OR level = 'restricted';
+-- Withheld sources are in none of these; they are few, and looked through one by one.
+CREATE INDEX sources_withheld ON sources (src_no) WHERE sensitivity IN ('restricted', 'sovereign');
+
+-- What was found outside every window, for `freshet monitor`.
+CREATE INDEX inbox_unexpected ON inbox (cand_no) WHERE unexpected = 1;
