@@ -60,8 +60,7 @@ struct look *look_new(const struct look_env *env, const struct source *s,
     if (!k)
         return NULL;
     k->env = env;
-    k->kind = detector_find(s->detector);
-    arena_init(&k->arena, k->kind && k->kind->memory_max ? k->kind->memory_max : LOOK_MEMORY_MAX);
+    arena_init(&k->arena, LOOK_MEMORY_MAX);
     spool_init(&k->spool);
     buf_init(&k->text, 0);
     if (!copy_source(&k->arena, s, &k->source)) {
@@ -340,10 +339,12 @@ void look_start(struct look *k)
         look_at_calendar(k);
         return;
     }
+    k->kind = detector_find(k->source.detector);
     if (!k->kind) {
         end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
         return;
     }
+    k->arena.cap = k->kind->memory_max ? k->kind->memory_max : LOOK_MEMORY_MAX;
     k->ask = k->kind->plan(&k->source, &k->result.state, &k->env->inst->conf, clock_now());
     send_ask(k);
 }

@@ -44,8 +44,8 @@ struct look {
     LIST_ENTRY(look) bucket; /* by source, for detect_has */
     const struct look_env *env;
     struct arena arena;
-    struct source source;        /* a copy, on the arena */
-    const struct detector *kind; /* NULL: none that checks by itself */
+    struct source source; /* a copy, on the arena */
+    const struct detector *kind;
     struct ask ask;
     int asks;
     struct spool spool;
