@@ -179,6 +179,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .retired = s->retired_at >= 0,
         .freshness_days = shown_number(s, "freshness_days", p->freshness_days),
         .updated_at = redact_time(s->level, "updated_at", has_head ? p->head.promoted_at : -1),
+        .shows_checks = redact_shows(s->level, "checked_at"),
         .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
         .failures = shown_number(s, "failures", p->state.failures),

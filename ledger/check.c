@@ -33,37 +33,61 @@ bool check_found(const struct check_result *r)
     return outcome_candidate(r->outcome) || r->deleted;
 }
 
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* c: where the columns of STATE_GET begin. */
+static void read_state(const struct query *q, int c, struct check_state *ret)
+{
+    *ret = (struct check_state){.seen_size = col_time(q, c + 4),
+                                .head_refused = col_i64(q, c + 5) != 0,
+                                .etag_flaps = col_i64(q, c + 6),
+                                .checks = col_i64(q, c + 7),
+                                .since_audit = col_i64(q, c + 8),
+                                .failures = col_i64(q, c + 9),
+                                .gone_count = col_i64(q, c + 10),
+                                .gone_since = col_time(q, c + 11),
+                                .checked_at = col_time(q, c + 12),
+                                .reached_at = col_time(q, c + 13),
+                                .verified_at = col_time(q, c + 14),
+                                .changed_at = col_time(q, c + 15),
+                                .interval_s = col_i64(q, c + 16),
+                                .next_check_at = col_time(q, c + 17)};
+    ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
+    col_copy(q, c, ret->etag, sizeof ret->etag);
+    col_copy(q, c + 1, ret->last_modified, sizeof ret->last_modified);
+    col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
+    col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
+    col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
+}
+
+static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    return rc == RC_NOT_FOUND ? err_set(err, rc, "source", "no such source") : rc;
+}
+
 enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     TRY(query_open(l, Q_STATE_GET, &q, err, "i", src_no));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_NOT_FOUND)
-        return err_set(err, RC_NOT_FOUND, "source", "no such source");
-    TRY(rc);
-    *ret = (struct check_state){.seen_size = col_time(&q, 4),
-                                .head_refused = col_i64(&q, 5) != 0,
-                                .etag_flaps = col_i64(&q, 6),
-                                .checks = col_i64(&q, 7),
-                                .since_audit = col_i64(&q, 8),
-                                .failures = col_i64(&q, 9),
-                                .gone_count = col_i64(&q, 10),
-                                .gone_since = col_time(&q, 11),
-                                .checked_at = col_time(&q, 12),
-                                .reached_at = col_time(&q, 13),
-                                .verified_at = col_time(&q, 14),
-                                .changed_at = col_time(&q, 15),
-                                .interval_s = col_i64(&q, 16),
-                                .next_check_at = col_time(&q, 17)};
-    ret->has_seen = col_sha(&q, 3, &ret->seen_sha);
-    col_copy(&q, 0, ret->etag, sizeof ret->etag);
-    col_copy(&q, 1, ret->last_modified, sizeof ret->last_modified);
-    col_copy(&q, 2, ret->validator_url, sizeof ret->validator_url);
-    col_copy(&q, 18, ret->last_outcome, sizeof ret->last_outcome);
-    col_copy(&q, 19, ret->last_detail, sizeof ret->last_detail);
-    col_copy(&q, 20, ret->cursor, sizeof ret->cursor);
+    TRY(one_row(l, &q, err));
+    read_state(&q, 0, ret);
     return RC_OK;
 }
+
+enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no, struct source *ret_source,
+                   struct check_state *ret_state, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_LOAD, &q, err, "i", src_no));
+    TRY(one_row(l, &q, err));
+    TRY(source_from_row(a, &q, ret_source, err));
+    read_state(&q, SOURCE_COLUMNS, ret_state);
+    return RC_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static const char *or_null(const char *s)
 {
@@ -160,13 +184,62 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
     if (r->level >= LEVEL_RESTRICTED)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
-    return query_run(l, Q_FRESH_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
+    return query_run(l, Q_PUB_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
                      r->state.reached_at, r->state.failures, r->state.next_check_at,
                      outcome_name(r->outcome), gen);
 }
 
-static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static void count(struct check_sum *s, const struct check_result *r)
 {
+    s->checks++;
+    s->requests += r->attempts;
+    s->http_200 += r->http == 200;
+    s->http_304 += r->http == 304;
+    s->bytes_in += r->bytes_in;
+    s->bytes_saved += r->bytes_saved;
+}
+
+static enum rc write_sums(struct check_batch *b, struct err *err)
+{
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        const struct check_sum *s = &b->all[o], *p = &b->shown[o];
+        const char *name = outcome_name((enum outcome)o);
+        if (s->checks)
+            TRY(query_run(b->ledger, Q_CHECK_DAY, err, "itiiiiii", b->day, name, s->checks,
+                          s->requests, s->http_200, s->http_304, s->bytes_in, s->bytes_saved));
+        if (p->checks)
+            TRY(query_run(b->ledger, Q_CHECK_TOTAL, err, "tiiiiii", name, p->checks, p->requests,
+                          p->http_200, p->http_304, p->bytes_in, p->bytes_saved));
+        b->all[o] = b->shown[o] = (struct check_sum){0};
+    }
+    return RC_OK;
+}
+
+static enum rc add_to_sums(struct check_batch *b, const struct check_result *r, struct err *err)
+{
+    int64_t day = r->ended_at - r->ended_at % DAY_MS;
+    if (day != b->day)
+        TRY(write_sums(b, err));
+    b->day = day;
+    count(&b->all[r->outcome], r);
+    if (r->level < LEVEL_RESTRICTED)
+        count(&b->shown[r->outcome], r);
+    return RC_OK;
+}
+
+enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret, struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    *ret = (struct check_batch){.ledger = l, .now = now, .day = -1};
+    return RC_OK;
+}
+
+enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err)
+{
+    struct ledger *l = b->ledger;
+    int64_t now = b->now;
     r->event_id[0] = '\0';
     TRY(query_run(l, Q_CHECK_ADD, err, "iiittiiiitm", r->src_no, r->started_at, r->ended_at,
                   outcome_name(r->outcome), r->detail, (int64_t)r->http, (int64_t)r->attempts,
@@ -177,22 +250,39 @@ static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now,
     TRY(show_check(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
-    return RC_OK;
+    return add_to_sums(b, r, err);
+}
+
+enum rc check_end(struct check_batch *b, struct err *err)
+{
+    enum rc rc = write_sums(b, err);
+    if (rc == RC_OK)
+        return ledger_commit(b->ledger, err);
+    check_abort(b);
+    return rc;
+}
+
+void check_abort(struct check_batch *b)
+{
+    ledger_abort(b->ledger);
 }
 
 enum rc check_commit(struct ledger *l, struct check_result *results, size_t n, int64_t now,
                      struct err *err)
 {
-    TRY(ledger_begin(l, err));
+    struct check_batch b;
+    TRY(check_begin(l, now, &b, err));
     for (size_t i = 0; i < n; i++) {
-        enum rc rc = commit_one(l, &results[i], now, err);
+        enum rc rc = check_put(&b, &results[i], err);
         if (rc != RC_OK) {
-            ledger_abort(l);
+            check_abort(&b);
             return rc;
         }
     }
-    return ledger_commit(l, err);
+    return check_end(&b, err);
 }
+
+/* ---- what is due, what was ------------------------------------------------------------------- */
 
 enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
                   struct err *err)

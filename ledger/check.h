@@ -4,6 +4,7 @@
  *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
  *      a result that found something never advances the state without its candidate.
  *   2. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
+ *   3. check_days and public_check_totals count every receipt of a batch, in its transaction.
  */
 #ifndef FRESHET_LEDGER_CHECK_H
 #define FRESHET_LEDGER_CHECK_H
@@ -37,6 +38,11 @@ struct check_state {
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
 
+/* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
+MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
+                              struct source *ret_source, struct check_state *ret_state,
+                              struct err *err);
+
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;
@@ -58,8 +64,24 @@ struct check_result {
     struct check_state state; /* to be stored */
     char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
 };
-/* Commits n results in one transaction of its own. Also keeps public_freshness' check clocks and
- * the counters of requests. */
+/* What a kind of outcome has cost. */
+struct check_sum {
+    int64_t checks, requests, http_200, http_304, bytes_in, bytes_saved;
+};
+/* Results that become durable together, in a transaction of their own:
+ *   check_begin ─▶ check_put each ─▶ check_end, or check_abort, which check_end does when it fails.
+ * check_put also keeps the check clocks of public_checks and the counters of requests. */
+struct check_batch {
+    struct ledger *ledger;
+    int64_t now, day; /* day: of the sums, -1 before the first receipt */
+    struct check_sum all[OUTCOME_COUNT], shown[OUTCOME_COUNT];
+};
+MUST_CHECK enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret,
+                               struct err *err);
+MUST_CHECK enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err);
+MUST_CHECK enum rc check_end(struct check_batch *b, struct err *err);
+void check_abort(struct check_batch *b);
+/* All of that for n results in a row. */
 MUST_CHECK enum rc check_commit(struct ledger *l, struct check_result *results, size_t n,
                                 int64_t now, struct err *err);
 

@@ -18,6 +18,12 @@
 #define CHECKPOINT_PAGES 1000 /* 4 MiB of WAL: short to scan, rare enough to be cheap */
 #define TRUNCATE_PAGES 16000  /* a reader kept the WAL from starting over: cut it when we can */
 
+/* A reader maps the file: its pages belong to the machine, not to each of many processes. A writer
+ * keeps pages of its own: a mapped one is looked up in the WAL again with every use, which costs a
+ * check a tenth of its time, and would count as resident. */
+#define READER_CACHE "PRAGMA mmap_size = 268435456"
+#define WRITER_CACHE "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192"
+
 static const struct {
     enum ledger_role role;
     const char *name, *sql;
@@ -114,10 +120,10 @@ static enum rc harden(struct ledger *l, struct err *err)
     sqlite3_limit(l->db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_wal_autocheckpoint(l->db, 0);
     sqlite3_wal_hook(l->db, note_wal_pages, l);
-    return exec(l,
-                "PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;"
-                "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456;",
-                err);
+    TRY(exec(l,
+             "PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;",
+             err));
+    return exec(l, l->role == LEDGER_READ ? READER_CACHE : WRITER_CACHE, err);
 }
 
 static enum rc open_lock(const char *dir, int *ret, struct err *err)
@@ -226,7 +232,7 @@ enum rc ledger_need_tx(const struct ledger *l, struct err *err)
 
 enum rc ledger_begin(struct ledger *l, struct err *err)
 {
-    if (l->role == LEDGER_READ || l->in_tx)
+    if (l->role == LEDGER_READ || l->in_tx || l->reading)
         return err_set(err, RC_INTERNAL, "", "a transaction cannot start here");
     TRY(lock(l, err));
     if (sqlite3_exec(l->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
@@ -237,6 +243,22 @@ enum rc ledger_begin(struct ledger *l, struct err *err)
     l->in_tx = true;
     l->generation = 0;
     return RC_OK;
+}
+
+enum rc ledger_read_begin(struct ledger *l, struct err *err)
+{
+    if (l->in_tx || l->reading)
+        return err_set(err, RC_INTERNAL, "", "a read cannot start here");
+    TRY(exec(l, "BEGIN", err));
+    l->reading = true;
+    return RC_OK;
+}
+
+void ledger_read_end(struct ledger *l)
+{
+    if (l->reading)
+        sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
+    l->reading = false;
 }
 
 /* Holds ledger.lock: no other connection can commit while frames move into the file. */
@@ -327,7 +349,7 @@ static enum rc prepare(struct ledger *l, enum stmt_id id, struct query *q, struc
     return RC_OK;
 }
 
-static int bind_one(sqlite3_stmt *s, int i, char type, va_list *ap)
+static int bind_one(sqlite3_stmt *s, int i, char type, sqlite3_destructor_type keep, va_list *ap)
 {
     switch (type) {
     case 'i': return sqlite3_bind_int64(s, i, va_arg(*ap, int64_t));
@@ -338,28 +360,29 @@ static int bind_one(sqlite3_stmt *s, int i, char type, va_list *ap)
     }
     case 't': {
         const char *z = va_arg(*ap, const char *);
-        return z ? sqlite3_bind_text(s, i, z, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(s, i);
+        return z ? sqlite3_bind_text(s, i, z, -1, keep) : sqlite3_bind_null(s, i);
     }
     case 's': {
         struct str v = va_arg(*ap, struct str);
-        return v.p ? sqlite3_bind_text64(s, i, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8)
+        return v.p ? sqlite3_bind_text64(s, i, v.p, v.n, keep, SQLITE_UTF8)
                    : sqlite3_bind_null(s, i);
     }
     case 'h': {
         const struct sha256 *h = va_arg(*ap, const struct sha256 *);
-        return h ? sqlite3_bind_blob(s, i, h->b, sizeof h->b, SQLITE_TRANSIENT)
-                 : sqlite3_bind_null(s, i);
+        return h ? sqlite3_bind_blob(s, i, h->b, sizeof h->b, keep) : sqlite3_bind_null(s, i);
     }
     }
     return SQLITE_MISUSE;
 }
 
-static enum rc open_bound(struct ledger *l, enum stmt_id id, struct query *q, struct err *err,
-                          const char *types, va_list *ap)
+/* keep: are texts copied (SQLITE_TRANSIENT), or do they outlive the query (SQLITE_STATIC)? */
+static enum rc open_bound(struct ledger *l, enum stmt_id id, struct query *q,
+                          sqlite3_destructor_type keep, struct err *err, const char *types,
+                          va_list *ap)
 {
     TRY(prepare(l, id, q, err));
     for (int i = 0; types[i]; i++)
-        if (bind_one(q->s, i + 1, types[i], ap) != SQLITE_OK)
+        if (bind_one(q->s, i + 1, types[i], keep, ap) != SQLITE_OK)
             return query_error(l, err, statements[id].name);
     return RC_OK;
 }
@@ -369,7 +392,7 @@ enum rc query_open(struct ledger *l, enum stmt_id id, struct query *ret, struct 
 {
     va_list ap;
     va_start(ap, types);
-    enum rc rc = open_bound(l, id, ret, err, types, &ap);
+    enum rc rc = open_bound(l, id, ret, SQLITE_TRANSIENT, err, types, &ap);
     va_end(ap);
     return rc;
 }
@@ -402,13 +425,18 @@ void query_close(struct query *q)
     q->s = NULL;
 }
 
+int64_t query_last_no(const struct ledger *l)
+{
+    return sqlite3_last_insert_rowid(l->db);
+}
+
 enum rc query_run(struct ledger *l, enum stmt_id id, struct err *err, const char *types, ...)
 {
     TRY(ledger_need_tx(l, err));
     CLEANUP(query_close) struct query q = {0};
     va_list ap;
     va_start(ap, types);
-    enum rc rc = open_bound(l, id, &q, err, types, &ap);
+    enum rc rc = open_bound(l, id, &q, SQLITE_STATIC, err, types, &ap);
     va_end(ap);
     if (rc != RC_OK)
         return rc;
@@ -422,7 +450,7 @@ enum rc query_i64(struct ledger *l, enum stmt_id id, int64_t *ret, struct err *e
     CLEANUP(query_close) struct query q = {0};
     va_list ap;
     va_start(ap, types);
-    enum rc rc = open_bound(l, id, &q, err, types, &ap);
+    enum rc rc = open_bound(l, id, &q, SQLITE_STATIC, err, types, &ap);
     va_end(ap);
     if (rc == RC_OK)
         rc = query_next(l, &q, err);
@@ -472,7 +500,10 @@ const char *col_text(struct arena *a, const struct query *q, int i)
 
 void col_copy(const struct query *q, int i, char *out, size_t n)
 {
-    snprintf(out, n, "%.*s", STR_FMT(col_view(q, i)));
+    struct str v = col_view(q, i);
+    size_t len = v.n < n ? v.n : n - 1;
+    memcpy(out, v.p, len);
+    out[len] = '\0';
 }
 
 bool col_sha(const struct query *q, int i, struct sha256 *ret)

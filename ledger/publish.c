@@ -24,22 +24,24 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
     TRY(ledger_generation(l, now, &gen, err));
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
-    return query_run(l, Q_PUB_FRESH, err,
-                     "tittt"    /* who */
-                     "iii"      /* what it declares */
-                     "mmmimt"   /* clocks of its checks */
-                     "tttttti", /* its head */
-                     p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
-                     (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
-                     p->reached_at, p->failures, p->next_check_at, p->last_outcome, p->window,
-                     p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen);
+    TRY(query_run(l, Q_PUB_FRESH, err,
+                  "tittt"     /* who */
+                  "iii"       /* what it declares */
+                  "mtttttti", /* its head */
+                  p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
+                  (int64_t)p->retired, p->freshness_days, p->updated_at, p->window, p->run_id,
+                  p->identity, p->delta_id, p->qa_status, p->qa_note, gen));
+    if (!p->shows_checks)
+        return query_run(l, Q_WIPE_CHECKS, err, "i", p->src_no);
+    return query_run(l, Q_PUB_CHECKS, err, "immimti", p->src_no, p->checked_at, p->reached_at,
+                     p->failures, p->next_check_at, p->last_outcome, gen);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
 {
     static const enum stmt_id wipes[] = {Q_WIPE_CHANGES, Q_WIPE_SOURCES, Q_WIPE_FRESH,
-                                         Q_WIPE_BOXES,   Q_WIPE_ITEMS,   Q_WIPE_PROV,
-                                         Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
+                                         Q_WIPE_CHECKS,  Q_WIPE_BOXES,   Q_WIPE_ITEMS,
+                                         Q_WIPE_PROV,    Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
     for (size_t i = 0; i < ARRAY_LEN(wipes); i++)

@@ -12,8 +12,9 @@ struct public_source {
     struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at, checked_at, reached_at, failures,
-        next_check_at; /* -1: absent or withheld */
+    int64_t updated_at; /* -1: absent or withheld */
+    bool shows_checks;  /* else it has no row in public_checks, and these do not matter: */
+    int64_t checked_at, reached_at, failures, next_check_at;
     const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
         *qa_note; /* NULL: absent */
 };

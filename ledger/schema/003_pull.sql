@@ -37,3 +37,34 @@ CREATE TABLE public_check_totals (
     bytes_in    INTEGER NOT NULL,
     bytes_saved INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What every check moves of the public rows, in a row as narrow as it can be: a check that found
+-- nothing rewrites this one and leaves the wide one of public_freshness alone. Sources whose level
+-- withholds when they are looked at have no row here (I8).
+CREATE TABLE public_checks (
+    src_no        INTEGER PRIMARY KEY,
+    checked_at    INTEGER,
+    reached_at    INTEGER,
+    failures      INTEGER NOT NULL,
+    next_check_at INTEGER,
+    last_outcome  TEXT,
+    gen           INTEGER NOT NULL
+) STRICT;
+INSERT INTO public_checks SELECT src_no, checked_at, reached_at, failures, next_check_at, last_outcome, gen
+    FROM public_freshness WHERE level <> 'restricted';
+ALTER TABLE public_freshness DROP COLUMN checked_at;
+ALTER TABLE public_freshness DROP COLUMN reached_at;
+ALTER TABLE public_freshness DROP COLUMN failures;
+ALTER TABLE public_freshness DROP COLUMN next_check_at;
+ALTER TABLE public_freshness DROP COLUMN last_outcome;
+
+-- The receipts of a source are a chain, newest first: source_state knows its end, each receipt the one
+-- before. An index by source would be written with every check, on a page of its own; the chain costs a
+-- number in two rows that are written anyway. It ends where older receipts were thinned out.
+ALTER TABLE checks ADD COLUMN prev_no INTEGER;
+ALTER TABLE source_state ADD COLUMN last_check_no INTEGER;
+UPDATE checks SET prev_no =
+    (SELECT max(b.check_no) FROM checks b WHERE b.src_no = checks.src_no AND b.check_no < checks.check_no);
+UPDATE source_state SET last_check_no =
+    (SELECT max(c.check_no) FROM checks c WHERE c.src_no = source_state.src_no);
+DROP INDEX checks_source;
