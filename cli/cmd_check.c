@@ -52,12 +52,6 @@ static enum rc want(struct check *k, int64_t src_no)
     return RC_OK;
 }
 
-static enum rc want_active(void *ctx, const struct source *s, struct err *err)
-{
-    (void)err;
-    return s->retired_at >= 0 ? RC_OK : want(ctx, s->no);
-}
-
 static enum rc want_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
 {
     (void)due_at;
@@ -88,7 +82,7 @@ static enum rc collect(struct check *k)
     const char *what = c->args[0];
     k->because = "requested";
     if (strcmp(what, "all") == 0)
-        return source_each(c->ledger, 0, want_active, k, &c->err);
+        return check_active(c->ledger, want_due, k, &c->err);
     if (strcmp(what, "due") == 0) {
         k->because = NULL;
         return check_due(c->ledger, clock_now(), DUE_MAX, want_due, k, &c->err);
@@ -182,26 +176,33 @@ static enum rc list_due(struct check *k, const struct source *s)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static enum rc add_all(struct check *k, bool dry)
+static enum rc list_all(struct check *k)
 {
     struct cli *c = k->c;
     struct arena a;
     enum rc rc = RC_OK;
-    size_t ignored;
     arena_init(&a, 1u << 20);
     for (size_t i = 0; i < k->n_todo && rc == RC_OK; i++) {
         struct source s;
         arena_reset(&a);
         rc = source_by_no(c->ledger, &a, k->todo[i], &s, &c->err);
-        while (rc == RC_OK && !dry && !detect_has_room(k->detect)) {
-            rc = detect_drive(k->detect, DRIVE_MS, &ignored, &c->err);
-            progress(k);
-        }
         if (rc == RC_OK)
-            rc = dry ? list_due(k, &s) : detect_add(k->detect, &s, k->because, 0, &c->err);
+            rc = list_due(k, &s);
     }
     arena_release(&a);
     return rc;
+}
+
+static enum rc add_all(struct check *k)
+{
+    struct cli *c = k->c;
+    size_t n, ignored;
+    for (size_t i = 0; i < k->n_todo; i += n) {
+        TRY(detect_add_some(k->detect, k->todo + i, k->n_todo - i, k->because, 0, &n, &c->err));
+        TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
+        progress(k);
+    }
+    return RC_OK;
 }
 
 static enum rc run(struct check *k)
@@ -209,11 +210,11 @@ static enum rc run(struct check *k)
     struct cli *c = k->c;
     size_t open = 1;
     if (cli_has(c, "dry-run"))
-        return add_all(k, true);
+        return list_all(k);
     if (k->n_todo == 0)
         return RC_OK;
     TRY(detect_new(c->ledger, &c->inst, take_result, k, &k->detect, &c->err));
-    enum rc rc = add_all(k, false);
+    enum rc rc = add_all(k);
     while (rc == RC_OK && open > 0) {
         rc = detect_drive(k->detect, DRIVE_MS, &open, &c->err);
         progress(k);

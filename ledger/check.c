@@ -191,48 +191,10 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static void count(struct check_sum *s, const struct check_result *r)
-{
-    s->checks++;
-    s->requests += r->attempts;
-    s->http_200 += r->http == 200;
-    s->http_304 += r->http == 304;
-    s->bytes_in += r->bytes_in;
-    s->bytes_saved += r->bytes_saved;
-}
-
-static enum rc write_sums(struct check_batch *b, struct err *err)
-{
-    for (int o = 0; o < OUTCOME_COUNT; o++) {
-        const struct check_sum *s = &b->all[o], *p = &b->shown[o];
-        const char *name = outcome_name((enum outcome)o);
-        if (s->checks)
-            TRY(query_run(b->ledger, Q_CHECK_DAY, err, "itiiiiii", b->day, name, s->checks,
-                          s->requests, s->http_200, s->http_304, s->bytes_in, s->bytes_saved));
-        if (p->checks)
-            TRY(query_run(b->ledger, Q_CHECK_TOTAL, err, "tiiiiii", name, p->checks, p->requests,
-                          p->http_200, p->http_304, p->bytes_in, p->bytes_saved));
-        b->all[o] = b->shown[o] = (struct check_sum){0};
-    }
-    return RC_OK;
-}
-
-static enum rc add_to_sums(struct check_batch *b, const struct check_result *r, struct err *err)
-{
-    int64_t day = r->ended_at - r->ended_at % DAY_MS;
-    if (day != b->day)
-        TRY(write_sums(b, err));
-    b->day = day;
-    count(&b->all[r->outcome], r);
-    if (r->level < LEVEL_RESTRICTED)
-        count(&b->shown[r->outcome], r);
-    return RC_OK;
-}
-
 enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    *ret = (struct check_batch){.ledger = l, .now = now, .day = -1};
+    *ret = (struct check_batch){.ledger = l, .now = now};
     return RC_OK;
 }
 
@@ -250,16 +212,12 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
     TRY(show_check(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
-    return add_to_sums(b, r, err);
+    return RC_OK;
 }
 
 enum rc check_end(struct check_batch *b, struct err *err)
 {
-    enum rc rc = write_sums(b, err);
-    if (rc == RC_OK)
-        return ledger_commit(b->ledger, err);
-    check_abort(b);
-    return rc;
+    return ledger_commit(b->ledger, err);
 }
 
 void check_abort(struct check_batch *b)
@@ -284,15 +242,28 @@ enum rc check_commit(struct ledger *l, struct check_result *results, size_t n, i
 
 /* ---- what is due, what was ------------------------------------------------------------------- */
 
+static enum rc hand_out(struct ledger *l, struct query *q, check_due_fn *fn, void *ctx,
+                        struct err *err)
+{
+    enum rc rc;
+    while ((rc = query_next(l, q, err)) == RC_OK)
+        TRY(fn(ctx, col_i64(q, 0), col_time(q, 1), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
                   struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    enum rc rc;
     TRY(query_open(l, Q_CHECK_DUE, &q, err, "ii", now, max));
-    while ((rc = query_next(l, &q, err)) == RC_OK)
-        TRY(fn(ctx, col_i64(&q, 0), col_i64(&q, 1), err));
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
+    return hand_out(l, &q, fn, ctx, err);
+}
+
+enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_ACTIVE, &q, err, ""));
+    return hand_out(l, &q, fn, ctx, err);
 }
 
 enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err)

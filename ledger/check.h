@@ -4,7 +4,6 @@
  *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
  *      a result that found something never advances the state without its candidate.
  *   2. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
- *   3. check_days and public_check_totals count every receipt of a batch, in its transaction.
  */
 #ifndef FRESHET_LEDGER_CHECK_H
 #define FRESHET_LEDGER_CHECK_H
@@ -64,17 +63,12 @@ struct check_result {
     struct check_state state; /* to be stored */
     char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
 };
-/* What a kind of outcome has cost. */
-struct check_sum {
-    int64_t checks, requests, http_200, http_304, bytes_in, bytes_saved;
-};
 /* Results that become durable together, in a transaction of their own:
- *   check_begin ─▶ check_put each ─▶ check_end, or check_abort, which check_end does when it fails.
+ *   check_begin ─▶ check_put each ─▶ check_end; check_abort instead when check_put fails.
  * check_put also keeps the check clocks of public_checks and the counters of requests. */
 struct check_batch {
     struct ledger *ledger;
-    int64_t now, day; /* day: of the sums, -1 before the first receipt */
-    struct check_sum all[OUTCOME_COUNT], shown[OUTCOME_COUNT];
+    int64_t now;
 };
 MUST_CHECK enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret,
                                struct err *err);
@@ -92,6 +86,8 @@ bool check_found(const struct check_result *r);
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
 MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn,
                              void *ctx, struct err *err);
+/* Every source that is not retired, by number; due_at is -1. fn only collects: the read is open. */
+MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);
 
