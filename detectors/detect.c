@@ -151,8 +151,7 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     r->request_no = request_no;
     r->due_because = due_because;
     if (!due_because)
-        r->due_because =
-            window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
+        r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
     TAILQ_INSERT_TAIL(&d->open, k, link);
     LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
     d->n_open++;
