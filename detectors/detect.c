@@ -10,7 +10,7 @@
 #include "detectors/look.h"
 #include "detectors/window.h"
 
-#define BUCKETS 512
+#define BUCKETS 2048
 
 TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
@@ -167,7 +167,8 @@ enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n, cons
     TRY(ledger_read_begin(d->ledger, err));
     enum rc rc = RC_OK;
     for (; i < n && i < room && rc == RC_OK; i++)
-        rc = add(d, src_nos[i], due_because, request_no, err);
+        if (!detect_has(d, src_nos[i]))
+            rc = add(d, src_nos[i], due_because, request_no, err);
     ledger_read_end(d->ledger);
     *ret_n = rc == RC_OK ? i : i - 1;
     return rc;

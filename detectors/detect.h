@@ -38,7 +38,8 @@ bool detect_has(const struct detect *d, int64_t src_no);
 MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
                               int64_t request_no, struct err *err);
 /* Adds checks of as many of these sources, from the first, as there is room for, reading them in one
- * go. *ret_n: how many that were, also when an error is returned. */
+ * go; one that is under way already is passed over. *ret_n: how many of the list are done with, also
+ * when an error is returned. */
 MUST_CHECK enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n,
                                    const char *due_because, int64_t request_no, size_t *ret_n,
                                    struct err *err);
