@@ -9,6 +9,8 @@
 #include "core/clock.h"
 #include "handler/project.h"
 
+#define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
+
 enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yyjson_val **ret)
 {
     struct str text;
@@ -26,10 +28,11 @@ enum rc source_find(struct cli *c, const char *id, struct source *ret)
 
 enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
 {
+    CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
     struct source before;
     int64_t now = clock_now();
-    enum rc rc =
-        update ? source_by_id(c->ledger, &c->arena, s->id, &before, &c->err) : RC_NOT_FOUND;
+    arena_init(&a, BEFORE_MEMORY);
+    enum rc rc = update ? source_by_id(c->ledger, &a, s->id, &before, &c->err) : RC_NOT_FOUND;
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     if (rc == RC_OK) {

@@ -41,6 +41,10 @@ MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
 MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
 void ledger_abort(struct ledger *l); /* no-op without a transaction */
 
+/* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
+ * role. */
+MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
+
 /* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it is
  * open, no checkpoint gets past it. No write transaction may begin before ledger_read_end. */
 MUST_CHECK enum rc ledger_read_begin(struct ledger *l, struct err *err);
