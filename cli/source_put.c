@@ -44,7 +44,7 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
         TRY(project_all_of_source(c->ledger, &c->inst, s, now, &c->err));
     } else {
         TRY(source_add(c->ledger, s, now, &c->err));
-        TRY(project_source(c->ledger, &c->inst, s, now, &c->err));
+        TRY(project_added(c->ledger, &c->inst, s, now, &c->err));
     }
     *ret_updated = rc == RC_OK;
     return RC_OK;

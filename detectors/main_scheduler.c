@@ -104,8 +104,8 @@ static enum rc add_due(struct scheduler *sc, struct err *err)
         TRY(find_due(sc, err));
     if (sc->due_at == sc->n_due)
         return RC_OK;
-    enum rc rc = detect_add_some(sc->detect, sc->due + sc->due_at, sc->n_due - sc->due_at, NULL, 0,
-                                 &n, err);
+    enum rc rc =
+        detect_add_some(sc->detect, sc->due + sc->due_at, sc->n_due - sc->due_at, NULL, 0, &n, err);
     sc->due_at += n;
     return rc;
 }

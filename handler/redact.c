@@ -24,7 +24,7 @@ static const struct {
 enum redact_action redact_action(enum redact_doc doc, enum level level, const char *path)
 {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (rows[i].doc == doc && strcmp(rows[i].path, path) == 0)
+        if (rows[i].doc == doc && rows[i].path[0] == path[0] && strcmp(rows[i].path, path) == 0)
             return rows[i].actions[level];
     return REDACT_DROP;
 }

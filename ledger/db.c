@@ -249,6 +249,7 @@ enum rc ledger_begin(struct ledger *l, struct err *err)
     }
     l->in_tx = true;
     l->generation = 0;
+    l->replay_seq = -1;
     return RC_OK;
 }
 

@@ -8,6 +8,7 @@
 
 struct public_source {
     int64_t src_no;
+    bool added; /* in this transaction: there is nothing to replace */
     const char *source_id, *title, *collection, *level;
     struct str doc; /* public_sources.doc */
     bool held, retired;
@@ -29,6 +30,8 @@ MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *
                                   struct err *err);
 /* Takes every public row of a source away (sovereign, or before publishing anew). */
 MUST_CHECK enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+MUST_CHECK enum rc publish_has_collection(struct ledger *l, const char *collection, bool *ret,
+                                          struct err *err);
 MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
                                       struct str dataset, int64_t now, struct err *err);
 /* The public rows of one change. Used by promote(), and to write them anew at the place they had

@@ -41,6 +41,8 @@ struct ledger {
     bool in_tx, reading;
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
+    int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */
+    struct sha256 replay_hash;
     sqlite3_stmt *stmts[Q_COUNT];
 };
 
