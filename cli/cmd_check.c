@@ -117,6 +117,8 @@ static enum rc collect(struct check *k)
     k->because = "requested";
     if (strcmp(what, "source") == 0 || strcmp(what, "url") == 0)
         return want_one(k, strcmp(what, "url") == 0);
+    if (strcmp(what, "all") == 0)
+        return check_active(c->ledger, want_due, k, &c->err);
     if (strcmp(what, "due") != 0)
         return source_each(c->ledger, 0, want_active, k, &c->err);
     k->because = NULL;
@@ -194,30 +196,22 @@ static enum rc list_due(struct check *k, const struct source *s)
     return RC_OK;
 }
 
-static enum rc begin_explaining(struct check *k, const struct source *s)
+/* One source was asked for, so one is explained. */
+static enum rc begin_explaining(struct check *k)
 {
     struct cli *c = k->c;
+    struct source *s = ARENA_NEW(&c->arena, struct source);
     struct check_state st;
+    if (!s)
+        return err_set(&c->err, RC_NOMEM, "", "no memory");
+    TRY(source_by_no(c->ledger, &c->arena, k->todo[0], s, &c->err));
     TRY(check_state_get(c->ledger, s->no, &st, &c->err));
     explain_begin(&k->explain, c, json_doc(&c->arena), s, &st);
     detect_trace(k->detect, explain_step, &k->explain);
     return RC_OK;
 }
 
-static enum rc add_one(struct check *k, const struct source *s)
-{
-    struct cli *c = k->c;
-    size_t ignored;
-    if (cli_has(c, "explain"))
-        TRY(begin_explaining(k, s));
-    while (!detect_has_room(k->detect) && !interrupted) {
-        TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
-        show_progress(k);
-    }
-    return interrupted ? RC_OK : detect_add(k->detect, s, k->because, 0, &c->err);
-}
-
-static enum rc add_all(struct check *k, bool dry)
+static enum rc list_all(struct check *k)
 {
     struct cli *c = k->c;
     struct arena a;
@@ -228,10 +222,24 @@ static enum rc add_all(struct check *k, bool dry)
         arena_reset(&a);
         rc = source_by_no(c->ledger, &a, k->todo[i], &s, &c->err);
         if (rc == RC_OK)
-            rc = dry ? list_due(k, &s) : add_one(k, &s);
+            rc = list_due(k, &s);
     }
     arena_release(&a);
     return rc;
+}
+
+static enum rc add_all(struct check *k)
+{
+    struct cli *c = k->c;
+    size_t n, ignored;
+    if (cli_has(c, "explain"))
+        TRY(begin_explaining(k));
+    for (size_t i = 0; i < k->n_todo && !interrupted; i += n) {
+        TRY(detect_add_some(k->detect, k->todo + i, k->n_todo - i, k->because, 0, &n, &c->err));
+        TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
+        show_progress(k);
+    }
+    return RC_OK;
 }
 
 /* The second Ctrl-C ends at once: whoever asks twice means it. */
@@ -246,7 +254,7 @@ static enum rc drive(struct check *k)
 {
     struct cli *c = k->c;
     size_t open = 1;
-    enum rc rc = add_all(k, false);
+    enum rc rc = add_all(k);
     while (rc == RC_OK && open > 0 && !interrupted) {
         rc = detect_drive(k->detect, DRIVE_MS, &open, &c->err);
         show_progress(k);
@@ -259,7 +267,7 @@ static enum rc run(struct check *k)
     struct cli *c = k->c;
     int64_t started = clock_mono();
     if (cli_has(c, "dry-run"))
-        return add_all(k, true);
+        return list_all(k);
     if (k->n_todo == 0)
         return RC_OK;
     TRY(detect_new(c->ledger, &c->inst, take_result, k, &k->detect, &c->err));

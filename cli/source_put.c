@@ -10,6 +10,8 @@
 #include "handler/children.h"
 #include "handler/project.h"
 
+#define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
+
 enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yyjson_val **ret)
 {
     struct str text;
@@ -27,10 +29,11 @@ enum rc source_find(struct cli *c, const char *id, struct source *ret)
 
 enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
 {
+    CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
     struct source before;
     int64_t now = clock_now();
-    enum rc rc =
-        update ? source_by_id(c->ledger, &c->arena, s->id, &before, &c->err) : RC_NOT_FOUND;
+    arena_init(&a, BEFORE_MEMORY);
+    enum rc rc = update ? source_by_id(c->ledger, &a, s->id, &before, &c->err) : RC_NOT_FOUND;
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     if (rc == RC_OK) {
@@ -45,7 +48,7 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
         TRY(children_set(c->ledger, &c->inst, s, before.level, now, &c->err));
     } else {
         TRY(source_add(c->ledger, s, now, &c->err));
-        TRY(project_source(c->ledger, &c->inst, s, now, &c->err));
+        TRY(project_added(c->ledger, &c->inst, s, now, &c->err));
     }
     *ret_updated = rc == RC_OK;
     return RC_OK;

@@ -1,6 +1,8 @@
 /* detect: the checks under way, and the batches in which their results are committed.
  *
- *   detect_add ─▶ open ─(look ends)─▶ ended ─(flush: one transaction)─▶ done callback, freed
+ *   detect_add ─▶ open ─(look ends)─▶ ended ─(flush: one transaction)─▶ done callback, idle
+ *                  ▲                                                                      │
+ *                  └──────────────────────────────────────────────────────────────────────┘
  */
 #include "detectors/detect.h"
 #include "core/clock.h"
@@ -8,7 +10,7 @@
 #include "detectors/look.h"
 #include "detectors/window.h"
 
-#define BUCKETS 512
+#define BUCKETS 2048
 
 TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
@@ -20,11 +22,10 @@ struct detect {
     void *ctx;
     struct spool_dir spool;
     struct look_env env;
-    struct looks open, ended;
+    struct looks open, ended, idle;
     size_t n_open, n_ended;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
-    struct check_result *batch; /* DETECT_BATCH of them */
 };
 
 static void look_ended(void *ctx, struct look *k)
@@ -42,12 +43,8 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
                    struct detect **ret, struct err *err)
 {
     struct detect *d = calloc(1, sizeof *d);
-    if (d)
-        d->batch = calloc(DETECT_BATCH, sizeof *d->batch);
-    if (!d || !d->batch) {
-        free(d);
+    if (!d)
         return err_set(err, RC_NOMEM, "", "no memory for checks");
-    }
     d->ledger = l;
     d->inst = inst;
     d->done = done;
@@ -55,6 +52,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->spool.fd = -1;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
+    TAILQ_INIT(&d->idle);
     d->env = (struct look_env){.inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
@@ -84,8 +82,8 @@ void detect_free(struct detect **dp)
         fetch_free(&d->env.fetch); /* first: it still points to the looks */
     drop_looks(&d->open);
     drop_looks(&d->ended);
+    drop_looks(&d->idle);
     spool_dir_close(&d->spool);
-    free(d->batch);
     free(d);
     *dp = NULL;
 }
@@ -124,9 +122,62 @@ bool detect_has(const struct detect *d, int64_t src_no)
     return false;
 }
 
+size_t detect_room(const struct detect *d)
+{
+    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH, n = d->n_open + d->n_ended;
+    return n < max ? max - n : 0;
+}
+
 bool detect_has_room(const struct detect *d)
 {
-    return d->n_open + d->n_ended < (size_t)d->inst->conf.max_concurrency + DETECT_BATCH;
+    return detect_room(d) > 0;
+}
+
+static struct look *take_look(struct detect *d)
+{
+    struct look *k = TAILQ_FIRST(&d->idle);
+    if (!k)
+        return look_new(&d->env);
+    TAILQ_REMOVE(&d->idle, k, link);
+    return k;
+}
+
+static enum rc add(struct detect *d, int64_t src_no, const char *due_because, int64_t request_no,
+                   struct err *err)
+{
+    struct look *k = take_look(d);
+    if (!k)
+        return err_set(err, RC_NOMEM, "", "no memory for another check");
+    enum rc rc = look_load(k, d->ledger, src_no, err);
+    if (rc != RC_OK) {
+        look_free(&k);
+        return rc;
+    }
+    struct check_result *r = &k->result;
+    r->request_no = request_no;
+    r->due_because = due_because;
+    if (!due_because)
+        r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
+    TAILQ_INSERT_TAIL(&d->open, k, link);
+    LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
+    d->n_open++;
+    look_start(k);
+    return RC_OK;
+}
+
+enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n, const char *due_because,
+                        int64_t request_no, size_t *ret_n, struct err *err)
+{
+    size_t room = detect_room(d), i = 0;
+    *ret_n = 0;
+    TRY(ledger_read_begin(d->ledger, err));
+    enum rc rc = RC_OK;
+    for (; i < n && i < room && rc == RC_OK; i++)
+        if (!detect_has(d, src_nos[i]))
+            rc = add(d, src_nos[i], due_because, request_no, err);
+    ledger_read_end(d->ledger);
+    *ret_n = rc == RC_OK ? i : i - 1;
+    return rc;
 }
 
 enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
@@ -135,48 +186,40 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
     size_t ignored;
     while (!detect_has_room(d))
         TRY(detect_drive(d, DETECT_BATCH_MS, &ignored, err));
-    struct check_state st;
-    TRY(check_state_get(d->ledger, s->no, &st, err));
-    if (!due_because)
-        due_because = window_next(s, &st, &d->inst->conf, clock_now()).because;
-    struct look *k = look_new(&d->env, s, &st, due_because, request_no);
-    if (!k)
-        return err_set(err, RC_NOMEM, "", "no memory for another check");
-    TAILQ_INSERT_TAIL(&d->open, k, link);
-    LIST_INSERT_HEAD(bucket_of(d, s->no), k, bucket);
-    d->n_open++;
-    look_start(k);
-    return RC_OK;
+    return add(d, s->no, due_because, request_no, err);
 }
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static enum rc commit_batch(struct detect *d, struct err *err)
+static enum rc commit_ended(struct detect *d, struct err *err)
 {
-    size_t n = 0;
+    struct check_batch b;
     struct look *k;
+    TRY(check_begin(d->ledger, clock_now(), &b, err));
     TAILQ_FOREACH(k, &d->ended, link)
     {
-        if (n == DETECT_BATCH)
-            break;
-        d->batch[n++] = k->result;
+        enum rc rc = check_put(&b, &k->result, err);
+        if (rc != RC_OK) {
+            check_abort(&b);
+            return rc;
+        }
     }
-    TRY(check_commit(d->ledger, d->batch, n, clock_now(), err));
-    for (size_t i = 0; i < n; i++) {
-        k = TAILQ_FIRST(&d->ended);
-        TAILQ_REMOVE(&d->ended, k, link);
-        LIST_REMOVE(k, bucket);
-        d->n_ended--;
-        d->done(d->ctx, &k->source, &d->batch[i]);
-        look_free(&k);
-    }
-    return RC_OK;
+    return check_end(&b, err);
 }
 
 enum rc detect_flush(struct detect *d, struct err *err)
 {
-    while (d->n_ended > 0)
-        TRY(commit_batch(d, err));
+    if (d->n_ended == 0)
+        return RC_OK;
+    TRY(commit_ended(d, err));
+    for (struct look *k; (k = TAILQ_FIRST(&d->ended)) != NULL;) {
+        TAILQ_REMOVE(&d->ended, k, link);
+        LIST_REMOVE(k, bucket);
+        d->n_ended--;
+        d->done(d->ctx, &k->source, &k->result);
+        look_clear(k);
+        TAILQ_INSERT_HEAD(&d->idle, k, link);
+    }
     return RC_OK;
 }
 
@@ -192,6 +235,8 @@ enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err
 {
     if (d->n_ended > 0 && batch_wait(d) < wait_ms)
         wait_ms = (int)batch_wait(d);
+    if (d->n_open > 0 && wait_ms > DETECT_BATCH_MS)
+        wait_ms = DETECT_BATCH_MS;
     (void)fetch_run(d->env.fetch, wait_ms);
     if (d->n_ended > 0 && batch_wait(d) == 0)
         TRY(detect_flush(d, err));

@@ -1,60 +1,17 @@
 /* look: see the header. */
-#include <stddef.h>
 #include "core/clock.h"
 #include "detectors/look.h"
 #include "detectors/window.h"
 
 #define LOOK_MEMORY_MAX (4u << 20) /* a source with the longest spec, and its headers */
+#define LOOK_MEMORY_KEPT 8192      /* a usual one: kept for the next check */
 #define GONE_SPREAD_MS DAY_MS      /* sightings of one bad hour are no deletion */
 #define IGNORED_MAX 65536          /* of an error page, read so that the connection stays */
 #define LOOK_HEADERS_MAX (SOURCE_HEADERS_MAX + 2)
 
-/* ---- a source of its own --------------------------------------------------------------------- */
+/* ---- one after the other ---------------------------------------------------------------------- */
 
-/* The texts of a source that live elsewhere. */
-static const size_t source_texts[] = {
-    offsetof(struct source, id),
-    offsetof(struct source, title),
-    offsetof(struct source, url),
-    offsetof(struct source, detector),
-    offsetof(struct source, collection),
-    offsetof(struct source, boundary_type),
-    offsetof(struct source, license),
-    offsetof(struct source, media_type),
-    offsetof(struct source, feature_key),
-    offsetof(struct source, pin_sha256),
-    offsetof(struct source, adapter),
-    offsetof(struct source, probe_url),
-    offsetof(struct source, probe_pointer),
-    offsetof(struct source, probe_expect),
-    offsetof(struct source, probe_equals),
-#define X(name, kind) offsetof(struct source, manifest.name),
-#include "ledger/manifest_fields.def"
-#undef X
-    offsetof(struct source, entry),
-};
-
-static bool copy_text(struct arena *a, const char **text)
-{
-    *text = arena_strdup(a, *text ? *text : "");
-    return *text != NULL;
-}
-
-static bool copy_source(struct arena *a, const struct source *s, struct source *ret)
-{
-    *ret = *s;
-    for (size_t i = 0; i < ARRAY_LEN(source_texts); i++)
-        if (!copy_text(a, (const char **)((char *)ret + source_texts[i])))
-            return false;
-    for (size_t i = 0; i < s->n_headers; i++)
-        if (!copy_text(a, &ret->headers[i].name) || !copy_text(a, &ret->headers[i].value))
-            return false;
-    ret->spec.p = arena_str(a, s->spec);
-    return ret->spec.p != NULL;
-}
-
-struct look *look_new(const struct look_env *env, const struct source *s,
-                      const struct check_state *st, const char *due_because, int64_t request_no)
+struct look *look_new(const struct look_env *env)
 {
     struct look *k = calloc(1, sizeof *k);
     if (!k)
@@ -63,30 +20,47 @@ struct look *look_new(const struct look_env *env, const struct source *s,
     arena_init(&k->arena, LOOK_MEMORY_MAX);
     spool_init(&k->spool);
     buf_init(&k->text, 0);
-    if (!copy_source(&k->arena, s, &k->source)) {
-        look_free(&k);
-        return NULL;
-    }
-    struct check_result *r = &k->result;
-    r->src_no = s->no;
-    r->source_id = k->source.id;
-    r->detector = k->source.detector;
-    r->level = s->level;
-    r->due_because = due_because;
-    r->request_no = request_no;
-    r->state = *st;
     return k;
+}
+
+static void drop(struct look *k)
+{
+    spool_drop(&k->spool);
+    buf_release(&k->text);
 }
 
 void look_free(struct look **k)
 {
     if (!*k)
         return;
-    spool_drop(&(*k)->spool);
-    buf_release(&(*k)->text);
+    drop(*k);
     arena_release(&(*k)->arena);
     free(*k);
     *k = NULL;
+}
+
+void look_clear(struct look *k)
+{
+    struct arena arena = k->arena;
+    const struct look_env *env = k->env;
+    drop(k);
+    if (arena.used > LOOK_MEMORY_KEPT)
+        arena_release(&arena);
+    arena_reset(&arena);
+    *k = (struct look){.env = env, .arena = arena};
+    spool_init(&k->spool);
+    buf_init(&k->text, 0);
+}
+
+enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *err)
+{
+    struct check_result *r = &k->result;
+    TRY(check_load(l, &k->arena, src_no, &k->source, &r->state, err));
+    r->src_no = src_no;
+    r->source_id = k->source.id;
+    r->detector = k->source.detector;
+    r->level = k->source.level;
+    return RC_OK;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -143,7 +117,8 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
         r->hint = "deleted";
-    r->unexpected = check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
+    r->unexpected =
+        check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
     set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;

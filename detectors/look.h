@@ -1,6 +1,9 @@
 /* look: one check from its first request to its result. Owned by detect.c; no one else makes one.
+ * A look is used again for other checks, with the memory it has.
  *
- *   look_new ─▶ look_start ─▶ (asks, answers) ─▶ ended(ctx, look), exactly once
+ *   look_new ─▶ look_load ─▶ look_start ─▶ (asks, answers) ─▶ ended(ctx, look), exactly once
+ *                   ▲                                                │
+ *                   └────────────────── look_clear ◀─────────────────┘
  *
  * Invariants
  *   1. A started look ends exactly once, with one outcome, also when memory or disk fail.
@@ -44,7 +47,7 @@ struct look {
     LIST_ENTRY(look) bucket; /* by source, for detect_has */
     const struct look_env *env;
     struct arena arena;
-    struct source source; /* a copy, on the arena */
+    struct source source; /* its texts are on the arena */
     const struct detector *kind;
     struct ask ask;
     int asks;
@@ -56,10 +59,12 @@ struct look {
     struct check_result result; /* result.state is moved by judge */
 };
 
-/* st is the state before the check. NULL when memory ran out. */
-struct look *look_new(const struct look_env *env, const struct source *s,
-                      const struct check_state *st, const char *due_because, int64_t request_no);
+/* NULL when memory ran out. */
+struct look *look_new(const struct look_env *env);
 void look_free(struct look **k);
+void look_clear(struct look *k); /* as look_new made it, with the memory it has */
+/* Reads a source and its state. result.due_because and request_no are left to the caller. */
+MUST_CHECK enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *err);
 /* May end the look before it returns. */
 void look_start(struct look *k);
 

@@ -21,12 +21,13 @@
 #include "detectors/orders.h"
 
 #define POLL_MS 200
+#define REFILL 128 /* room for so many is worth a look at what is due */
 #define HEARTBEAT_MS 5000
 #define STOP_GRACE_MS 2000
 #define SPOOL_KEEP_MS DAY_MS /* a body that nobody came for in a day is fetched again */
 
 struct scheduler {
-    struct arena settings, scratch;
+    struct arena settings;
     struct instance inst;
     struct ledger *ledger;
     struct detect *detect;
@@ -35,7 +36,7 @@ struct scheduler {
     bool stop;
     int64_t polled_at, beat_at; /* clock_mono */
     int64_t *due;               /* room for due_max source numbers */
-    size_t n_due, due_max;
+    size_t n_due, due_at, due_max;
 };
 
 static const char usage[] =
@@ -82,18 +83,31 @@ static enum rc collect_due(void *ctx, int64_t src_no, int64_t due_at, struct err
     return RC_OK;
 }
 
+static enum rc find_due(struct scheduler *sc, struct err *err)
+{
+    sc->n_due = sc->due_at = 0;
+    /* Those under way are still due in the ledger, so the list must be long enough to pass them. */
+    return check_due(sc->ledger, clock_now(), (int64_t)sc->due_max, collect_due, sc, err);
+}
+
+/* A list that filled the room there was and is used up has more behind it: a backlog is worked off
+ * without waiting for the next poll. */
+static bool is_backlog(const struct scheduler *sc)
+{
+    return sc->n_due >= sc->due_max / 2 && sc->due_at == sc->n_due;
+}
+
 static enum rc add_due(struct scheduler *sc, struct err *err)
 {
-    sc->n_due = 0;
-    /* Those under way are still due in the ledger, so the list must be long enough to pass them. */
-    TRY(check_due(sc->ledger, clock_now(), (int64_t)sc->due_max, collect_due, sc, err));
-    for (size_t i = 0; i < sc->n_due && detect_has_room(sc->detect); i++) {
-        struct source s;
-        arena_reset(&sc->scratch);
-        TRY(source_by_no(sc->ledger, &sc->scratch, sc->due[i], &s, err));
-        TRY(detect_add(sc->detect, &s, NULL, 0, err));
-    }
-    return RC_OK;
+    size_t n;
+    if (is_backlog(sc) && detect_room(sc->detect) >= REFILL)
+        TRY(find_due(sc, err));
+    if (sc->due_at == sc->n_due)
+        return RC_OK;
+    enum rc rc =
+        detect_add_some(sc->detect, sc->due + sc->due_at, sc->n_due - sc->due_at, NULL, 0, &n, err);
+    sc->due_at += n;
+    return rc;
 }
 
 static enum rc beat(struct scheduler *sc, struct err *err)
@@ -110,7 +124,7 @@ static enum rc poll_ledger(struct scheduler *sc, struct err *err)
         return RC_OK;
     sc->polled_at = clock_mono();
     TRY(orders_take(sc->orders, clock_now(), err));
-    return add_due(sc, err);
+    return find_due(sc, err);
 }
 
 static void read_signals(struct scheduler *sc)
@@ -125,6 +139,7 @@ static enum rc turn(struct scheduler *sc, struct err *err)
     size_t open;
     TRY(beat(sc, err));
     TRY(poll_ledger(sc, err));
+    TRY(add_due(sc, err));
     TRY(orders_feed(sc->orders, sc->detect, err));
     TRY(detect_drive(sc->detect, POLL_MS, &open, err));
     TRY(orders_finish(sc->orders, clock_now(), err));
@@ -224,7 +239,6 @@ static void release(struct scheduler *sc)
         close(sc->signals);
     if (sc->lock >= 0)
         close(sc->lock);
-    arena_release(&sc->scratch);
     arena_release(&sc->settings);
 }
 
@@ -232,7 +246,6 @@ static enum rc work(const char *dir, struct err *err)
 {
     struct scheduler sc = {.lock = -1, .signals = -1};
     arena_init(&sc.settings, 4u << 20);
-    arena_init(&sc.scratch, 16u << 20);
     enum rc rc = start(&sc, dir, err);
     if (rc == RC_OK) {
         log_event(LOG_INFO, "scheduler.started", LOG_S("dir", sc.inst.dir));

@@ -42,12 +42,14 @@ static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s
 }
 
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
-                    const struct source *s, struct picture *p, struct err *err)
+                    const struct source *s, bool added, struct picture *p, struct err *err)
 {
-    *p = (struct picture){.s = s};
+    *p = (struct picture){.s = s, .facts.qa_status = ""};
     TRY(check_state_get(l, s->no, &p->state, err));
-    TRY(head_get(l, a, s->no, &p->head, err));
-    TRY(publish_facts(l, a, s->no, &p->facts, err));
+    if (!added) {
+        TRY(head_get(l, a, s->no, &p->head, err));
+        TRY(publish_facts(l, a, s->no, &p->facts, err));
+    }
     TRY(look_up(l, a, s, &p->parent, err));
     p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
     sha256_hex(&p->head.sha, p->identity);
@@ -170,6 +172,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .freshness_days = shown_number(s, "freshness_days", p->freshness_days),
         .updated_at = redact_time(s->level, "updated_at", has_head ? p->head.promoted_at : -1),
         .removed_at = redact_time(s->level, "removed_at", removed ? p->head.promoted_at : -1),
+        .shows_checks = redact_shows(s->level, "checked_at"),
         .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
         .verified_at = redact_time(s->level, "verified_at", p->state.verified_at),
@@ -186,7 +189,7 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
 }
 
 static enum rc project(struct ledger *l, struct arena *a, const struct instance *inst,
-                       const struct source *s, int64_t now, struct err *err)
+                       const struct source *s, bool added, int64_t now, struct err *err)
 {
     struct picture p;
     struct public_source row;
@@ -194,11 +197,16 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     /* Not even the generation of the public tables moves: ETags would tell. */
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
-    TRY(look(l, a, inst, s, &p, err));
+    TRY(look(l, a, inst, s, added, &p, err));
     TRY(describe(a, &p, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
+    row.added = added;
     TRY(publish_source(l, &row, redact_time(s->level, "updated_at", now), err));
+    bool described; /* its document is made of its name alone */
+    TRY(publish_has_collection(l, s->collection, &described, err));
+    if (described)
+        return RC_OK;
     TRY(stac_collection(a, s->collection, &collection, err));
     return publish_collection(l, s->collection, collection, (struct str){0}, now, err);
 }
@@ -208,7 +216,15 @@ enum rc project_source(struct ledger *l, const struct instance *inst, const stru
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, now, err);
+    return project(l, &a, inst, s, false, now, err);
+}
+
+enum rc project_added(struct ledger *l, const struct instance *inst, const struct source *s,
+                      int64_t now, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    arena_init(&a, PROJECT_MEMORY_MAX);
+    return project(l, &a, inst, s, true, now, err);
 }
 
 /* ---- changes anew ---------------------------------------------------------------------------- */

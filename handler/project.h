@@ -11,6 +11,9 @@
  * after it was added, changed, checked by hand or promoted. Inside a transaction. */
 MUST_CHECK enum rc project_source(struct ledger *l, const struct instance *inst,
                                   const struct source *s, int64_t now, struct err *err);
+/* The same for a source that was added in this transaction: it has no head and no rows yet. */
+MUST_CHECK enum rc project_added(struct ledger *l, const struct instance *inst,
+                                 const struct source *s, int64_t now, struct err *err);
 /* All rows of s anew, also its changes: after its level or title moved. Inside a transaction. */
 MUST_CHECK enum rc project_all_of_source(struct ledger *l, const struct instance *inst,
                                          const struct source *s, int64_t now, struct err *err);

@@ -24,7 +24,7 @@ static const struct {
 enum redact_action redact_action(enum redact_doc doc, enum level level, const char *path)
 {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (rows[i].doc == doc && strcmp(rows[i].path, path) == 0)
+        if (rows[i].doc == doc && rows[i].path[0] == path[0] && strcmp(rows[i].path, path) == 0)
             return rows[i].actions[level];
     return REDACT_DROP;
 }
@@ -163,8 +163,13 @@ static const char *element_name(yyjson_val *v)
 static enum redact_action ask(struct walk *w, const char *path, const char *name,
                               char out[PATH_BYTES])
 {
-    int n = snprintf(out, PATH_BYTES, "%s%s%s", path, *path ? "." : "", name);
-    return n < PATH_BYTES ? redact_action(w->doc, w->level, out) : REDACT_DROP;
+    size_t before = strlen(path), dot = before > 0, n = strlen(name);
+    if (before + dot + n >= PATH_BYTES)
+        return REDACT_DROP;
+    memcpy(out, path, before);
+    memcpy(out + before, ".", dot);
+    memcpy(out + before + dot, name, n + 1);
+    return redact_action(w->doc, w->level, out);
 }
 
 static yyjson_mut_val *enter_object(struct walk *w, const char *path, yyjson_val *v)

@@ -3,69 +3,68 @@
 
 #include "ledger/enqueue.h"
 #include "ledger/query.h"
-#include "ledger/tally.h"
-
-static const struct {
-    const char *name;
-    bool failure, candidate;
-} outcomes[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = {#name, failure, candidate},
-#include "ledger/outcomes.def"
-#undef X
-};
-
-const char *outcome_name(enum outcome o)
-{
-    return outcomes[o].name;
-}
-
-bool outcome_failure(enum outcome o)
-{
-    return outcomes[o].failure;
-}
-
-bool outcome_candidate(enum outcome o)
-{
-    return outcomes[o].candidate;
-}
 
 bool check_found(const struct check_result *r)
 {
     return outcome_candidate(r->outcome) || r->deleted;
 }
 
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* c: where the columns of STATE_GET begin. */
+static void read_state(const struct query *q, int c, struct check_state *ret)
+{
+    *ret = (struct check_state){.seen_size = col_time(q, c + 4),
+                                .head_refused = col_i64(q, c + 5) != 0,
+                                .etag_flaps = col_i64(q, c + 6),
+                                .checks = col_i64(q, c + 7),
+                                .since_audit = col_i64(q, c + 8),
+                                .failures = col_i64(q, c + 9),
+                                .gone_count = col_i64(q, c + 10),
+                                .gone_since = col_time(q, c + 11),
+                                .checked_at = col_time(q, c + 12),
+                                .reached_at = col_time(q, c + 13),
+                                .verified_at = col_time(q, c + 14),
+                                .changed_at = col_time(q, c + 15),
+                                .interval_s = col_i64(q, c + 16),
+                                .next_check_at = col_time(q, c + 17),
+                                .date_doubted = col_i64(q, c + 21) != 0};
+    ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
+    col_copy(q, c, ret->etag, sizeof ret->etag);
+    col_copy(q, c + 1, ret->last_modified, sizeof ret->last_modified);
+    col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
+    col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
+    col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
+}
+
+static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    return rc == RC_NOT_FOUND ? err_set(err, rc, "source", "no such source") : rc;
+}
+
 enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     TRY(query_open(l, Q_STATE_GET, &q, err, "i", src_no));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_NOT_FOUND)
-        return err_set(err, RC_NOT_FOUND, "source", "no such source");
-    TRY(rc);
-    *ret = (struct check_state){.seen_size = col_time(&q, 4),
-                                .head_refused = col_i64(&q, 5) != 0,
-                                .etag_flaps = col_i64(&q, 6),
-                                .checks = col_i64(&q, 7),
-                                .since_audit = col_i64(&q, 8),
-                                .failures = col_i64(&q, 9),
-                                .gone_count = col_i64(&q, 10),
-                                .gone_since = col_time(&q, 11),
-                                .checked_at = col_time(&q, 12),
-                                .reached_at = col_time(&q, 13),
-                                .verified_at = col_time(&q, 14),
-                                .changed_at = col_time(&q, 15),
-                                .interval_s = col_i64(&q, 16),
-                                .next_check_at = col_time(&q, 17),
-                                .date_doubted = col_i64(&q, 21) != 0};
-    ret->has_seen = col_sha(&q, 3, &ret->seen_sha);
-    col_copy(&q, 0, ret->etag, sizeof ret->etag);
-    col_copy(&q, 1, ret->last_modified, sizeof ret->last_modified);
-    col_copy(&q, 2, ret->validator_url, sizeof ret->validator_url);
-    col_copy(&q, 18, ret->last_outcome, sizeof ret->last_outcome);
-    col_copy(&q, 19, ret->last_detail, sizeof ret->last_detail);
-    col_copy(&q, 20, ret->cursor, sizeof ret->cursor);
+    TRY(one_row(l, &q, err));
+    read_state(&q, 0, ret);
     return RC_OK;
 }
+
+enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no, struct source *ret_source,
+                   struct check_state *ret_state, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_LOAD, &q, err, "i", src_no));
+    TRY(one_row(l, &q, err));
+    TRY(source_from_row(a, &q, ret_source, err));
+    read_state(&q, SOURCE_COLUMNS, ret_state);
+    return RC_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err)
 {
@@ -118,13 +117,26 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
     if (r->level >= LEVEL_RESTRICTED)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
-    return query_run(l, Q_FRESH_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
+    if (r->state.verified_at >= r->started_at)
+        TRY(query_run(l, Q_PUB_VERIFIED, err, "im", r->src_no, r->state.verified_at));
+    return query_run(l, Q_PUB_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
                      r->state.reached_at, r->state.failures, r->state.next_check_at,
                      outcome_name(r->outcome), gen);
 }
 
-static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
+/* ---- batches --------------------------------------------------------------------------------- */
+
+enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret, struct err *err)
 {
+    TRY(ledger_begin(l, err));
+    *ret = (struct check_batch){.ledger = l, .now = now};
+    return RC_OK;
+}
+
+enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err)
+{
+    struct ledger *l = b->ledger;
+    int64_t now = b->now;
     r->event_id[0] = '\0';
     TRY(query_run(l, Q_CHECK_ADD, err, "iiittiiiitm", r->src_no, r->started_at, r->ended_at,
                   outcome_name(r->outcome), r->detail, (int64_t)r->http, (int64_t)r->attempts,
@@ -135,37 +147,69 @@ static enum rc commit_one(struct ledger *l, struct check_result *r, int64_t now,
     TRY(show_check(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
+    tally_count(&b->tally, r->outcome, r->level < LEVEL_RESTRICTED,
+                &(struct tally){.checks = 1,
+                                .requests = r->attempts,
+                                .http_200 = r->http == 200,
+                                .http_304 = r->http == 304,
+                                .bytes_in = r->bytes_in,
+                                .bytes_saved = r->bytes_saved});
     return RC_OK;
+}
+
+enum rc check_end(struct check_batch *b, struct err *err)
+{
+    enum rc rc = tally_put(b->ledger, &b->tally, b->now, err);
+    if (rc == RC_OK)
+        return ledger_commit(b->ledger, err);
+    ledger_abort(b->ledger);
+    return rc;
+}
+
+void check_abort(struct check_batch *b)
+{
+    ledger_abort(b->ledger);
 }
 
 enum rc check_commit(struct ledger *l, struct check_result *results, size_t n, int64_t now,
                      struct err *err)
 {
-    TRY(ledger_begin(l, err));
+    struct check_batch b;
+    TRY(check_begin(l, now, &b, err));
     for (size_t i = 0; i < n; i++) {
-        enum rc rc = commit_one(l, &results[i], now, err);
+        enum rc rc = check_put(&b, &results[i], err);
         if (rc != RC_OK) {
-            ledger_abort(l);
+            check_abort(&b);
             return rc;
         }
     }
-    enum rc rc = tally_add(l, results, n, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return check_end(&b, err);
+}
+
+/* ---- what is due, what was ------------------------------------------------------------------- */
+
+static enum rc hand_out(struct ledger *l, struct query *q, check_due_fn *fn, void *ctx,
+                        struct err *err)
+{
+    enum rc rc;
+    while ((rc = query_next(l, q, err)) == RC_OK)
+        TRY(fn(ctx, col_i64(q, 0), col_time(q, 1), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
                   struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    enum rc rc;
     TRY(query_open(l, Q_CHECK_DUE, &q, err, "ii", now, max));
-    while ((rc = query_next(l, &q, err)) == RC_OK)
-        TRY(fn(ctx, col_i64(&q, 0), col_i64(&q, 1), err));
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
+    return hand_out(l, &q, fn, ctx, err);
+}
+
+enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_ACTIVE, &q, err, ""));
+    return hand_out(l, &q, fn, ctx, err);
 }
 
 enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err)

@@ -9,16 +9,7 @@
 #define FRESHET_LEDGER_CHECK_H
 
 #include "ledger/source.h"
-
-enum outcome {
-#define X(name, failure, candidate, help) OUTCOME_##name,
-#include "ledger/outcomes.def"
-#undef X
-    OUTCOME_COUNT
-};
-const char *outcome_name(enum outcome o);
-bool outcome_failure(enum outcome o);
-bool outcome_candidate(enum outcome o);
+#include "ledger/tally.h"
 
 #define CHECK_CURSOR_MAX 256 /* a date, a version, an event id; longer ones are kept as a digest */
 
@@ -41,6 +32,10 @@ MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct chec
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
  * retired; -1 leaves it as it was. WRITE role. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
+/* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
+MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
+                              struct source *ret_source, struct check_state *ret_state,
+                              struct err *err);
 
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
@@ -63,8 +58,20 @@ struct check_result {
     struct check_state state; /* to be stored */
     char event_id[48];        /* out: of the candidate that was made or that absorbed it, else "" */
 };
-/* Commits n results in one transaction of its own. Also keeps public_freshness' check clocks and
- * the counters of requests. */
+/* Results that become durable together, in a transaction of their own:
+ *   check_begin ─▶ check_put each ─▶ check_end; check_abort instead when check_put fails.
+ * check_put also keeps the check clocks of public_checks and the counters of requests. */
+struct check_batch {
+    struct ledger *ledger;
+    int64_t now;
+    struct tally_batch tally;
+};
+MUST_CHECK enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret,
+                               struct err *err);
+MUST_CHECK enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err);
+MUST_CHECK enum rc check_end(struct check_batch *b, struct err *err);
+void check_abort(struct check_batch *b);
+/* All of that for n results in a row. */
 MUST_CHECK enum rc check_commit(struct ledger *l, struct check_result *results, size_t n,
                                 int64_t now, struct err *err);
 
@@ -75,6 +82,8 @@ bool check_found(const struct check_result *r);
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
 MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn,
                              void *ctx, struct err *err);
+/* Every source that is not retired, by number; due_at is -1. fn only collects: the read is open. */
+MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);
 

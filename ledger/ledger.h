@@ -10,7 +10,8 @@
  *   2. (I13) Every write transaction and every checkpoint hold the exclusive flock `ledger.lock`
  *      beside the file. No connection checkpoints by itself.
  *   3. Writers run synchronous=FULL: after ledger_commit returned RC_OK, it is on disk.
- *   4. Readers step statements to the end or reset them: none holds the WAL open.
+ *   4. Readers step statements to the end or reset them, and end what ledger_read_begin began before
+ *      they wait for anything: none holds the WAL open.
  *   5. A ledger handle never crosses a fork.
  */
 #ifndef FRESHET_LEDGER_LEDGER_H
@@ -39,6 +40,15 @@ MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
  * and the transaction is over. */
 MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
 void ledger_abort(struct ledger *l); /* no-op without a transaction */
+
+/* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
+ * role. */
+MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
+
+/* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it is
+ * open, no checkpoint gets past it. No write transaction may begin before ledger_read_end. */
+MUST_CHECK enum rc ledger_read_begin(struct ledger *l, struct err *err);
+void ledger_read_end(struct ledger *l); /* no-op when none is open */
 
 /* Sign of life for /readyz; `role` is "handler" or "scheduler". With the scheduler's goes when the
  * oldest public source is due (role "due"), for /metrics. Opens its own transaction. */

@@ -20,31 +20,48 @@ enum rc publish_facts(struct ledger *l, struct arena *a, int64_t src_no, struct 
 enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t now,
                        struct err *err)
 {
+    static const enum stmt_id wipes[] = {Q_WIPE_SOURCES, Q_WIPE_FRESH, Q_WIPE_CHECKS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
+    /* INSERT OR REPLACE would copy every page it is about to touch, to be able to undo. */
+    for (size_t i = 0; !p->added && i < ARRAY_LEN(wipes); i++)
+        TRY(query_run(l, wipes[i], err, "i", p->src_no));
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
-    return query_run(l, Q_PUB_FRESH, err,
-                     "tittt"     /* who */
-                     "iii"       /* what it declares */
-                     "mmmimt"    /* clocks of its checks */
-                     "ttttttimm", /* its head, when it went, when its bytes were digested */
-                     p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
-                     (int64_t)p->retired, p->freshness_days, p->updated_at, p->checked_at,
-                     p->reached_at, p->failures, p->next_check_at, p->last_outcome, p->window,
-                     p->run_id, p->identity, p->delta_id, p->qa_status, p->qa_note, gen,
-                     p->removed_at, p->verified_at);
+    TRY(query_run(l, Q_PUB_FRESH, err,
+                  "tittt"      /* who */
+                  "iii"        /* what it declares */
+                  "mttttttim", /* its head */
+                  p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
+                  (int64_t)p->retired, p->freshness_days, p->updated_at, p->window, p->run_id,
+                  p->identity, p->delta_id, p->qa_status, p->qa_note, gen, p->removed_at));
+    if (!p->shows_checks)
+        return RC_OK;
+    return query_run(l, Q_PUB_CHECKS, err, "immimtimi", p->src_no, p->checked_at, p->reached_at,
+                     p->failures, p->next_check_at, p->last_outcome, gen, p->verified_at,
+                     (int64_t)p->retired);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
 {
-    static const enum stmt_id wipes[] = {
-        Q_WIPE_COLLECTIONS, Q_WIPE_DATASETS, Q_WIPE_CHANGES, Q_WIPE_SOURCES, Q_WIPE_FRESH,
-        Q_WIPE_BOXES,       Q_WIPE_ITEMS,    Q_WIPE_PROV,    Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
+    static const enum stmt_id wipes[] = {Q_WIPE_COLLECTIONS, Q_WIPE_DATASETS, Q_WIPE_CHANGES,
+                                         Q_WIPE_SOURCES,     Q_WIPE_FRESH,    Q_WIPE_CHECKS,
+                                         Q_WIPE_BOXES,       Q_WIPE_ITEMS,    Q_WIPE_PROV,
+                                         Q_WIPE_DELTAS,      Q_WIPE_ASSETS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
     for (size_t i = 0; i < ARRAY_LEN(wipes); i++)
         TRY(query_run(l, wipes[i], err, "i", src_no));
+    return RC_OK;
+}
+
+enum rc publish_has_collection(struct ledger *l, const char *collection, bool *ret, struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_PUB_HAS_COLLECTION, &one, err, "t", collection);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
     return RC_OK;
 }
 

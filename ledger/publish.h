@@ -8,12 +8,14 @@
 
 struct public_source {
     int64_t src_no;
+    bool added; /* in this transaction: there is nothing to replace */
     const char *source_id, *title, *collection, *level;
     struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at, checked_at, reached_at, verified_at, failures, next_check_at,
-        removed_at; /* -1: absent or withheld */
+    int64_t updated_at, removed_at; /* -1: absent or withheld */
+    bool shows_checks; /* else it has no row in public_checks, and these do not matter: */
+    int64_t checked_at, reached_at, verified_at, failures, next_check_at;
     const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
         *qa_note; /* NULL: absent */
 };
@@ -28,6 +30,8 @@ MUST_CHECK enum rc publish_source(struct ledger *l, const struct public_source *
                                   struct err *err);
 /* Takes every public row of a source away (sovereign, or before publishing anew). */
 MUST_CHECK enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+MUST_CHECK enum rc publish_has_collection(struct ledger *l, const char *collection, bool *ret,
+                                          struct err *err);
 MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, struct str doc,
                                       struct str dataset, int64_t now, struct err *err);
 /* The public rows of one change. Used by promote(), and to write them anew at the place they had

@@ -8,9 +8,12 @@
  * Parameter letters: i int64_t · t const char* (NULL is NULL) · s struct str · h struct sha256*
  * (NULL is NULL) · m int64_t time, -1 is NULL · d double
  *
+ * Texts and digests are copied by query_open, which may be stepped later; query_run and query_i64
+ * use them where they are.
+ *
  * Invariants
  *   1. Statements are prepared once per connection and reset when the query is closed, so no read
- *      transaction outlives its query.
+ *      transaction outlives its query, but that of ledger_read_begin.
  *   2. A statement above the handle's role is refused before SQLite sees it.
  */
 #ifndef FRESHET_LEDGER_QUERY_H
@@ -35,9 +38,11 @@ struct ledger {
     enum ledger_role role;
     sha256_fn *hash;
     int lock_fd; /* ledger.lock, -1 for readers */
-    bool in_tx;
+    bool in_tx, reading;
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
+    int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */
+    struct sha256 replay_hash;
     sqlite3_stmt *stmts[Q_COUNT];
 };
 
@@ -53,6 +58,8 @@ void query_bind_list(struct query *q, int first, int max, const struct str *list
 /* RC_OK: a row. RC_NOT_FOUND: no more (err is not set). */
 MUST_CHECK enum rc query_next(struct ledger *l, struct query *q, struct err *err);
 void query_close(struct query *q);
+/* Key of the row that was inserted last. */
+int64_t query_last_no(const struct ledger *l);
 /* Runs a statement without rows. */
 MUST_CHECK enum rc query_run(struct ledger *l, enum stmt_id id, struct err *err, const char *types,
                              ...);
@@ -63,6 +70,11 @@ MUST_CHECK enum rc query_i64(struct ledger *l, enum stmt_id id, int64_t *ret, st
 enum rc query_error(struct ledger *l, struct err *err, const char *doing);
 /* A write outside a transaction is a mistake of ours. */
 MUST_CHECK enum rc ledger_need_tx(const struct ledger *l, struct err *err);
+/* Reads a row that begins with the columns of SOURCE_BY_NO. source.c */
+#define SOURCE_COLUMNS 7
+struct source;
+MUST_CHECK enum rc source_from_row(struct arena *a, const struct query *q, struct source *ret,
+                                   struct err *err);
 /* The generation that rows of this transaction carry. */
 MUST_CHECK enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct err *err);
 

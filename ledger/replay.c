@@ -25,17 +25,22 @@ enum rc replay_hash(struct ledger *l, const struct replay_row *r, struct sha256 
     return rc;
 }
 
-static enum rc read_tip(struct ledger *l, int64_t *ret_seq, struct sha256 *ret_hash,
-                        struct err *err)
+/* Nobody else appends while our transaction is open, so its first look holds to its end. */
+static enum rc read_tip(struct ledger *l, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
+    TRY(ledger_need_tx(l, err));
+    if (l->replay_seq >= 0)
+        return RC_OK;
     TRY(query_open(l, Q_REPLAY_TIP, &q, err, ""));
     enum rc rc = query_next(l, &q, err);
-    if (rc == RC_OK) {
-        *ret_seq = col_i64(&q, 0);
-        col_sha(&q, 1, ret_hash);
-    }
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    l->replay_hash = (struct sha256){0};
+    if (rc == RC_OK)
+        col_sha(&q, 1, &l->replay_hash);
+    l->replay_seq = rc == RC_OK ? col_i64(&q, 0) : 0;
+    return RC_OK;
 }
 
 enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t src_no,
@@ -43,11 +48,15 @@ enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t s
 {
     struct replay_row r = {
         .at = now, .kind = str_of(kind), .src_no = src_no, .ref = str_of(ref), .body = body};
-    TRY(read_tip(l, &r.seq, &r.prev, err));
-    r.seq++;
+    TRY(read_tip(l, err));
+    r.seq = l->replay_seq + 1;
+    r.prev = l->replay_hash;
     TRY(replay_hash(l, &r, &r.hash, err));
-    return query_run(l, Q_REPLAY_ADD, err, "iitmsshh", r.seq, now, kind, src_no ? src_no : -1,
-                     r.ref, r.body, &r.prev, &r.hash);
+    TRY(query_run(l, Q_REPLAY_ADD, err, "iitmsshh", r.seq, now, kind, src_no ? src_no : -1, r.ref,
+                  r.body, &r.prev, &r.hash));
+    l->replay_seq = r.seq;
+    l->replay_hash = r.hash;
+    return RC_OK;
 }
 
 enum rc replay_each(struct ledger *l, replay_fn *fn, void *ctx, struct err *err)

@@ -36,7 +36,7 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
                        "\"%s\" is taken: change it with `freshet source set`, or choose another id",
                        s->id);
     TRY(rc);
-    TRY(query_i64(l, Q_SOURCE_LAST, &no, err, ""));
+    no = query_last_no(l);
     TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, first_due(s, now)));
     TRY(replay_append(l, now, "source.add", no, s->id, s->spec, err));
     s->no = no;
@@ -73,7 +73,7 @@ enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err 
 }
 
 /* A row of SOURCE_* is parsed again: the spec is the truth. */
-static enum rc read_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
+enum rc source_from_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
 {
     struct source s;
     struct str spec = col_str(a, q, 1);
@@ -85,7 +85,7 @@ static enum rc read_row(struct arena *a, const struct query *q, struct source *r
     s.updated_at = col_i64(q, 3);
     s.retired_at = col_time(q, 4);
     s.parent_no = col_i64(q, 5);
-    s.entry = col_text(a, q, 6);
+    s.entry = s.parent_no ? col_text(a, q, 6) : "";
     if (!s.entry)
         return err_set(err, RC_NOMEM, "", "no memory for a source");
     *ret = s;
@@ -99,7 +99,7 @@ static enum rc read_one(struct ledger *l, struct arena *a, struct query *q, stru
     if (rc == RC_NOT_FOUND)
         return err_set(err, RC_NOT_FOUND, "source", "no such source");
     TRY(rc);
-    return read_row(a, q, ret, err);
+    return source_from_row(a, q, ret, err);
 }
 
 enum rc source_by_id(struct ledger *l, struct arena *a, const char *id, struct source *ret,
@@ -161,7 +161,7 @@ static enum rc read_page(struct ledger *l, struct arena *a, const struct walk *w
     else
         TRY(query_open(l, Q_SOURCE_PAGE, &q, err, "ii", w->after_no, (int64_t)PAGE));
     while ((rc = query_next(l, &q, err)) == RC_OK)
-        TRY(read_row(a, &q, &page[n++], err));
+        TRY(source_from_row(a, &q, &page[n++], err));
     *ret_n = n;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

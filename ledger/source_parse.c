@@ -443,7 +443,6 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 {
     s->retired_at = -1;
     s->entry = "";
-    TRY(check_names(decl, err));
     TRY(read_plain(decl, s, err));
     TRY(check_slug(s->id, "id", err));
     s->title = *s->title ? s->title : s->id;
@@ -467,6 +466,7 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
 {
     struct source s = {0};
+    TRY(check_names(decl, err));
     TRY(read_all(decl, &s, err));
     TRY(write_spec(a, decl, &s, err));
     *ret = s;

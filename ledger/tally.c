@@ -6,51 +6,6 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void count(struct tally *t, const struct check_result *r)
-{
-    t->checks++;
-    t->requests += r->attempts;
-    t->http_200 += r->http == 200;
-    t->http_304 += r->http == 304;
-    t->bytes_in += r->bytes_in;
-    t->bytes_saved += r->bytes_saved;
-}
-
-static enum rc put_sums(struct ledger *l, int64_t day, const struct tally *mine,
-                        const struct tally *open, struct err *err)
-{
-    for (int o = 0; o < OUTCOME_COUNT; o++) {
-        const struct tally *t = &mine[o];
-        const char *name = outcome_name((enum outcome)o);
-        if (t->checks)
-            TRY(query_run(l, Q_TALLY_DAY, err, "itiiiiii", day, name, t->checks, t->requests,
-                          t->http_200, t->http_304, t->bytes_in, t->bytes_saved));
-        t = &open[o];
-        if (t->checks)
-            TRY(query_run(l, Q_TALLY_PUBLIC, err, "tiiiiii", name, t->checks, t->requests,
-                          t->http_200, t->http_304, t->bytes_in, t->bytes_saved));
-    }
-    return RC_OK;
-}
-
-enum rc tally_add(struct ledger *l, const struct check_result *r, size_t n, int64_t now,
-                  struct err *err)
-{
-    struct tally mine[OUTCOME_COUNT] = {0}, open[OUTCOME_COUNT] = {0};
-    for (size_t i = 0; i < n; i++) {
-        count(&mine[r[i].outcome], &r[i]);
-        if (r[i].level >= LEVEL_RESTRICTED)
-            continue;
-        count(&open[r[i].outcome], &r[i]);
-        /* Of its own, and only when it moved: its index must not cost every check. */
-        if (r[i].state.verified_at >= r[i].started_at)
-            TRY(query_run(l, Q_FRESH_VERIFIED, err, "im", r[i].src_no, r[i].state.verified_at));
-    }
-    return put_sums(l, now - now % DAY_MS, mine, open, err);
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static void add(struct tally *to, const struct tally *t)
 {
     to->checks += t->checks;
@@ -60,6 +15,32 @@ static void add(struct tally *to, const struct tally *t)
     to->bytes_in += t->bytes_in;
     to->bytes_saved += t->bytes_saved;
 }
+
+void tally_count(struct tally_batch *b, enum outcome o, bool open, const struct tally *t)
+{
+    add(&b->all[o], t);
+    if (open)
+        add(&b->open[o], t);
+}
+
+enum rc tally_put(struct ledger *l, const struct tally_batch *b, int64_t now, struct err *err)
+{
+    int64_t day = now - now % DAY_MS;
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        const struct tally *t = &b->all[o];
+        const char *name = outcome_name((enum outcome)o);
+        if (t->checks)
+            TRY(query_run(l, Q_TALLY_DAY, err, "itiiiiii", day, name, t->checks, t->requests,
+                          t->http_200, t->http_304, t->bytes_in, t->bytes_saved));
+        t = &b->open[o];
+        if (t->checks)
+            TRY(query_run(l, Q_TALLY_PUBLIC, err, "tiiiiii", name, t->checks, t->requests,
+                          t->http_200, t->http_304, t->bytes_in, t->bytes_saved));
+    }
+    return RC_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 enum rc tally_between(struct ledger *l, int64_t from, int64_t until, struct tally_sums *ret,
                       struct err *err)

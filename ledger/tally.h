@@ -2,22 +2,28 @@
  * and since the beginning without withheld sources (public_check_totals, for /metrics).
  *
  * Invariants
- *   1. tally_add costs one upsert per outcome and batch, not per check.
- *   2. (I8) A check of a restricted or sovereign source never moves a public sum or clock.
+ *   1. a batch costs one upsert per outcome and batch, not per check.
+ *   2. (I8) A check of a restricted or sovereign source never moves a public sum.
  *   3. Sums are committed with the receipts they count.
  */
 #ifndef FRESHET_LEDGER_TALLY_H
 #define FRESHET_LEDGER_TALLY_H
 
-#include "ledger/check.h"
+#include "ledger/ledger.h"
+#include "ledger/outcome.h"
 
 struct tally {
     int64_t checks, requests, http_200, http_304, bytes_in, bytes_saved;
 };
 
-/* Counts a batch, and shows when bytes were digested. Inside the transaction of check_commit, which
- * is the one caller. INBOX role. */
-MUST_CHECK enum rc tally_add(struct ledger *l, const struct check_result *r, size_t n, int64_t now,
+/* The sums of one batch, before they are written. */
+struct tally_batch {
+    struct tally all[OUTCOME_COUNT], open[OUTCOME_COUNT];
+};
+/* open: the check may be counted in public. */
+void tally_count(struct tally_batch *b, enum outcome o, bool open, const struct tally *t);
+/* Writes a batch, inside the transaction of its receipts. check.c is the one caller. INBOX role. */
+MUST_CHECK enum rc tally_put(struct ledger *l, const struct tally_batch *b, int64_t now,
                              struct err *err);
 
 /* Sums of the days in [from, until), by outcome. WRITE role. */

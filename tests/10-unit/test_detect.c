@@ -148,16 +148,28 @@ static int teardown(void **state)
     return scratch_remove(t.dir);
 }
 
-/* Declares http://host/path under `id`; more is JSON that goes into the declaration. */
-static struct source declare(const char *id, const char *path, const char *more)
+static struct source declare_at(const char *id, const char *url, const char *more)
 {
     struct source s;
     yyjson_val *decl;
-    char *text =
-        arena_printf(&t.arena, "{\"id\":\"%s\",\"url\":\"http://%s%s\"%s}", id, t.host, path, more);
+    char *text = arena_printf(&t.arena, "{\"id\":\"%s\",\"url\":\"%s\"%s}", id, url, more);
     assert_ok(json_parse(&t.arena, str_of(text), 0, "source", &decl, &err));
     assert_ok(source_parse(&t.arena, decl, &s, &err));
     assert_ok(source_add(t.ledger, &s, clock_now(), &err));
+    return s;
+}
+
+/* Declares http://host/path under `id`; more is JSON that goes into the declaration. */
+static struct source declare(const char *id, const char *path, const char *more)
+{
+    return declare_at(id, arena_printf(&t.arena, "http://%s%s", t.host, path), more);
+}
+
+static struct source elsewhere(const char *id, const char *url)
+{
+    assert_ok(ledger_begin(t.ledger, &err));
+    struct source s = declare_at(id, url, "");
+    assert_ok(ledger_commit(t.ledger, &err));
     return s;
 }
 
@@ -284,11 +296,10 @@ static void moved_is_told(void **state)
 static void address_policy(void **state)
 {
     (void)state;
-    struct source s = source("out", "/a", "");
-    s.url = "http://127.0.0.1:1/a";
-    check(&s, "blocked");
-    s.url = "http://example.org/a";
-    check(&s, "blocked");
+    struct source near = elsewhere("near", "http://127.0.0.1:1/a");
+    struct source far = elsewhere("far", "http://example.org/a");
+    check(&near, "blocked");
+    check(&far, "blocked");
     assert_int_equal(t.last.attempts, 0);
 }
 
@@ -307,36 +318,45 @@ static void secrets(void **state)
     check(&s, "new");
 }
 
-static void unknown_kind_ends_too(void **state)
+/* What is checked is what the ledger says; a look that is used again remembers nothing. */
+static void looks_are_used_again(void **state)
 {
     (void)state;
-    struct source s = source("odd", "/a", "");
-    s.detector = "telepathy";
-    check(&s, "unavailable");
-    assert_int_equal(t.last.attempts, 0);
+    struct source keyed =
+        source("keyed", "/key", ",\"headers\":{\"X-Key\":\"s3cret\"},\"title\":\"T\"");
+    struct source bare = source("bare", "/key", ""), plain = source("plain", "/a", "");
+    check(&keyed, "new");
+    check(&bare, "denied"); /* without the header of the one before */
+    check(&plain, "new");
+    check(&keyed, "unchanged");
+    assert_int_equal(t.last.attempts, 2);
+    assert_int_equal(state_of(&bare).checks, 1);
 }
 
-/* The caller's memory is its own again when detect_add returns. */
-static void sources_are_copied(void **state)
+/* As many as there is room for, in order; the rest is left to the caller. */
+static void some_at_a_time(void **state)
 {
     (void)state;
-    struct source s = source("copy", "/key", ",\"headers\":{\"X-Key\":\"s3cret\"},\"title\":\"T\"");
-    check(&s, "new");
-    /* HEAD is refused, so the second request is made after we took everything away. */
-    char id[] = "copy", name[] = "X-Key", value[] = "s3cret";
-    char *url = arena_strdup(&t.arena, s.url);
-    s.id = id;
-    s.url = url;
-    s.headers[0] = (struct source_header){name, value};
-    assert_ok(detect_add(t.detect, &s, "requested", 0, &err));
-    memset(id, 'x', sizeof id - 1);
-    memset(url, 'x', strlen(url));
-    memset(name, 'x', sizeof name - 1);
-    memset(value, 'x', sizeof value - 1);
-    memset(&s, 0, sizeof s);
+    enum { MANY = 8 + DETECT_BATCH + 100 };
+    size_t n = 0, open;
+    static struct source s[MANY];
+    static int64_t nos[MANY];
+    many_sources(s, MANY, "/a");
+    for (int i = 0; i < MANY; i++)
+        nos[i] = s[i].no;
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &err));
+    assert_int_equal(n, 8 + DETECT_BATCH);
+    assert_int_equal(detect_room(t.detect), 0);
+    assert_ok(detect_add_some(t.detect, nos + n, MANY - n, "requested", 0, &n, &err));
+    assert_int_equal(n, 0);
+    assert_ok(detect_drive(t.detect, 0, &open, &err));
     assert_ok(detect_finish(t.detect, &err));
-    assert_string_equal(outcome_name(t.last.outcome), "unchanged");
-    assert_int_equal(t.last.attempts, 2);
+    assert_int_equal(t.done, 8 + DETECT_BATCH);
+    nos[1] = 4711; /* no such source: those before it are under way */
+    assert_int_equal(detect_add_some(t.detect, nos, 3, "requested", 0, &n, &err), RC_NOT_FOUND);
+    assert_int_equal(n, 1);
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.done, 8 + DETECT_BATCH + 1);
 }
 
 /* D1, D4: every check ends once, and never more are held than may be. */
@@ -507,7 +527,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(first_and_second_look), TEST(failures_leave_no_file),  TEST(retry_after_is_honoured),
         TEST(moved_is_told),         TEST(address_policy),          TEST(secrets),
-        TEST(unknown_kind_ends_too), TEST(sources_are_copied),      TEST(many_checks),
+        TEST(looks_are_used_again),  TEST(some_at_a_time),          TEST(many_checks),
         TEST(abandoned_checks),      TEST(retired_while_under_way), TEST(orders_of_each_kind),
         TEST(orders_side_by_side),   TEST(orders_left_behind),      TEST(more_sources_than_a_page),
     };

@@ -24,8 +24,9 @@ SELECT 'outbox', out_no, kind, body, sent_at FROM outbox ORDER BY 2;
 SELECT 'public', last_seq, first_seq FROM public_meta;
 SELECT 'change', seq, event_id, src_no, finalized_at, doc FROM public_changes ORDER BY 2;
 SELECT 'shown', source_id, collection, doc FROM public_sources ORDER BY 2;
-SELECT 'fresh', source_id, level, held, retired, updated_at, removed_at, checked_at, identity, delta_id, qa_status
+SELECT 'fresh', source_id, level, held, retired, updated_at, removed_at, identity, delta_id, qa_status
   FROM public_freshness ORDER BY 2;
+SELECT 'checked', src_no, checked_at, reached_at, failures, last_outcome FROM public_checks ORDER BY 2;
 SELECT 'pitem', item_id, collection, doc FROM public_items ORDER BY 2;
 SELECT 'box', i.item_id, west, east, south, north FROM public_items_box JOIN public_items i USING (item_no) ORDER BY 2;
 SELECT 'collection', collection, doc FROM public_collections ORDER BY 2;
