@@ -38,7 +38,9 @@ static enum rc add_row(struct listing *l, const struct source *s, const struct c
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
-    table_cell(&l->table, s->retired_at >= 0 ? "retired" : st->last_outcome);
+    table_cell(&l->table, s->retired_at >= 0  ? "retired"
+                          : *st->last_outcome ? st->last_outcome
+                                              : "never checked");
     table_cell(&l->table, cli_time(l->c, st->checked_at));
     table_cell(&l->table, cli_time(l->c, st->next_check_at));
     table_cell(&l->table, s->url);

@@ -120,6 +120,7 @@ freshet source add --id stuck --url "$u/check/stuck.json"
 freshet source add --id quiet --url "$u/check/missing.json" --sensitivity sovereign
 health() { freshet source list --unhealthy | awk -F '\t' -v id="$1" '$1 == id { print $2 }'; }
 is "never checked is told" "$(health e1)" never_checked
+is "in the list too" "$(freshet source list | awk -F '\t' '$1 == "e1" { print $3 }')" 'never checked'
 for id in e1 e2 missing stuck quiet; do freshet check source $id >/dev/null; done
 is "failing" "$(health e1)" failing
 is "gone" "$(health missing)" gone
@@ -135,6 +136,7 @@ is "a 304 verifies nothing" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" 
 is "a retired one has no health" "$(health old)" ''
 run 0 freshet source list --unhealthy --json
 is "as JSON, with the reason" "$(echo "$out" | jq -c '.sources[] | select(.id == "e1") | .health | [.state, .breach]')" '["failing",true]'
+has "doctor tells of them" "$(freshet doctor)" "^warn${tab}sources${tab}[0-9]* failing, 2 gone.*--unhealthy"
 has "source show says it" "$(freshet source show missing)" '^health  *gone'
 has "with the clocks" "$(freshet source show keyed)" '^verified  *20'
 
