@@ -6,7 +6,7 @@
 #   3. 100 ms of latency, 256 in flight over 64 hosts, beside the ideal count x latency / 256
 # Programs take turns for ROUNDS rounds; the medians are shown, since the machine has other work too.
 set -eu
-count=${1:-19495} parallel=${2:-64} rounds=${ROUNDS:-5} tls_count=${TLS_COUNT:-3000}
+count=${1:-19495} parallel=${2:-64} rounds=${ROUNDS:-5} tls_count=${TLS_COUNT:-600}
 B=${B:-build}
 tmp=$(mktemp -d)
 upstream=
