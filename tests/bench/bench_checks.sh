@@ -21,6 +21,7 @@ freshet() { "$B/freshet" -C "$tmp/i" "$@"; }
 "$B/freshet" init "$tmp/i" > /dev/null
 freshet config set allow_hosts '["127.0.0.1"]' > /dev/null
 freshet config set per_host "$parallel" > /dev/null
+freshet config set per_host_rate 0 > /dev/null
 freshet config set log_level error > /dev/null
 awk -v n="$count" -v base="$base" 'BEGIN {
     printf "["
