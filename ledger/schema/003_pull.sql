@@ -53,8 +53,8 @@ CREATE TABLE public_checks (
 INSERT INTO public_checks SELECT src_no, checked_at, reached_at, failures, next_check_at, last_outcome, gen
     FROM public_freshness WHERE level <> 'restricted';
 
--- Wide rows stand in the order of their numbers, where new ones are put at the end; only the narrow
--- index by id is entered in the middle. A million sources are registered in half the time.
+-- Wide rows stand in the order of their numbers, where new ones are put at the end; only one narrow
+-- index by id, that of public_sources, is entered in the middle.
 ALTER TABLE public_sources RENAME TO public_sources_002;
 CREATE TABLE public_sources (
     source_id  TEXT NOT NULL UNIQUE,
@@ -68,7 +68,7 @@ INSERT INTO public_sources SELECT * FROM public_sources_002;
 DROP TABLE public_sources_002;
 ALTER TABLE public_freshness RENAME TO public_freshness_002;
 CREATE TABLE public_freshness (
-    source_id      TEXT NOT NULL UNIQUE,
+    source_id      TEXT NOT NULL,
     src_no         INTEGER PRIMARY KEY,
     title          TEXT NOT NULL,
     collection     TEXT NOT NULL,
