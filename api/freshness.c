@@ -72,6 +72,9 @@ static void judge(const struct public_fresh *f, int64_t now, struct verdict *v)
     } else if (f->updated_at < 0) {
         v->state = FRESH_unknown;
         v->rule = "never_promoted";
+    } else if (f->removed_at >= 0) {
+        v->state = FRESH_past_window;
+        v->rule = "removed_upstream";
     } else if (expiry >= 0 && now > expiry) {
         v->state = FRESH_past_window;
         v->rule = "older_than_allowed";
@@ -87,13 +90,21 @@ static void judge(const struct public_fresh *f, int64_t now, struct verdict *v)
     }
 }
 
+static bool is_removed(const struct verdict *v)
+{
+    return strcmp(v->rule, "removed_upstream") == 0;
+}
+
 static void set_label(const struct public_fresh *f, struct verdict *v)
 {
     char day[TIME_MAX] = "";
     size_t room = sizeof v->label;
     if (f->updated_at >= 0)
         time_date(f->updated_at, day);
-    if (v->state == FRESH_past_window)
+    if (is_removed(v)) {
+        time_date(f->removed_at, day);
+        snprintf(v->label, room, "Removed upstream on %s", day);
+    } else if (v->state == FRESH_past_window)
         snprintf(v->label, room, "Past freshness window");
     else if (v->state == FRESH_held)
         snprintf(v->label, room, "Update awaiting review");
@@ -158,7 +169,10 @@ static void put_reason(struct buf *b, const struct public_fresh *f, const struct
     long long age = (long long)v->data_age_days, allowed = (long long)f->freshness_days;
     char text[256];
     size_t room = sizeof text;
-    if (v->state == FRESH_past_window)
+    if (is_removed(v))
+        snprintf(text, room,
+                 "The upstream no longer has it; what is here is the last version there was.");
+    else if (v->state == FRESH_past_window)
         snprintf(text, room, "The data is %lld days old; %lld are allowed.", age, allowed);
     else if (strcmp(v->rule, "checks_fail") == 0)
         snprintf(text, room,
@@ -271,7 +285,8 @@ static int64_t shown_at(const struct public_fresh *f, const struct verdict *v)
     if (is_restricted(f))
         return at < 0 ? -1 : at - at % DAY_MS;
     at = f->checked_at > at ? f->checked_at : at;
-    return v->state == FRESH_past_window && expires_at(f) > at ? expires_at(f) : at;
+    bool aged = v->state == FRESH_past_window && !is_removed(v);
+    return aged && expires_at(f) > at ? expires_at(f) : at;
 }
 
 void freshness_validators(struct resp *w, const struct req *r, const struct public_meta *m,

@@ -2,35 +2,62 @@
  *
  * Invariants
  *   1. The list holds what the public may see, and counts nothing else.
- *   2. Health is read beside the description, not stored in it: it moves with every check, and must
- *      never say "ok" while the freshness of the same source says that checks fail.
+ *   2. Health is read beside the description, not stored in it: it moves with every check and with the
+ *      clock. ledger/health.h decides.
  * Called by the route table. */
 #include "api/documents.h"
+#include "ledger/health.h"
 
 #define LIST_LIMIT_DEFAULT 100
 #define LIST_LIMIT_MAX 1000
 #define SOURCE_ID_MAX 128
 
-static const char *health_state(const struct public_source_row *s)
+static struct health health_of(const struct public_source_row *s, int64_t now)
 {
-    return s->checked_at < 0 ? "unknown" : s->failures > 0 ? "failing" : "ok";
+    struct health h;
+    struct health_facts f = {.retired = s->retired,
+                             .checked_at = s->checked_at,
+                             .reached_at = s->reached_at,
+                             .verified_at = s->verified_at,
+                             .failures = s->failures,
+                             .next_check_at = s->next_check_at,
+                             .last_outcome = s->last_outcome};
+    health_judge(&f, now, &h);
+    return h;
+}
+
+static void put_health(struct buf *b, const struct public_source_row *s, const struct health *h)
+{
+    put_key(b, "health");
+    buf_byte(b, '{');
+    put_text(b, "state", health_name(h->state));
+    put_key(b, "breach");
+    buf_puts(b, health_breach(h->state) ? "true" : "false");
+    put_text(b, "text", health_text(h->state));
+    put_text(b, "reason", h->reason);
+    put_key(b, "last_outcome");
+    if (s->last_outcome.n)
+        json_put_str(b, s->last_outcome);
+    else
+        buf_puts(b, "null");
+    put_number(b, "failures", s->failures);
+    put_time(b, "checked_at", s->checked_at);
+    put_time(b, "reached_at", s->reached_at);
+    put_time(b, "verified_at", s->verified_at);
+    put_time(b, "next_check_at", s->next_check_at);
+    buf_byte(b, '}');
 }
 
 /* The stored description with its health put before the closing brace. */
-static void put_source(struct buf *b, const struct public_source_row *s, struct str base)
+static void put_source(struct buf *b, struct etag *e, const struct public_source_row *s,
+                       const struct req *r)
 {
-    json_put_based(b, (struct str){s->d.doc.p, s->d.doc.n - 1}, base);
+    json_put_based(b, (struct str){s->d.doc.p, s->d.doc.n - 1}, r->base);
+    etag_int(e, s->d.gen);
     if (s->shown) {
-        buf_printf(b, ",\"health\":{\"state\":\"%s\",\"last_outcome\":", health_state(s));
-        if (s->last_outcome.n)
-            json_put_str(b, s->last_outcome);
-        else
-            buf_puts(b, "null");
-        buf_printf(b, ",\"failures\":%lld", (long long)s->failures);
-        put_time(b, "checked_at", s->checked_at);
-        put_time(b, "reached_at", s->reached_at);
-        put_time(b, "next_check_at", s->next_check_at);
-        buf_byte(b, '}');
+        struct health h = health_of(s, r->now);
+        put_health(b, s, &h);
+        etag_int(e, h.state); /* turns with the clock alone */
     }
     buf_byte(b, '}');
 }
@@ -43,11 +70,11 @@ enum rc sources_one(struct req *r, struct resp *w, struct err *err)
         return route_not_found(err);
     TRY(route_lookup(public_source_get(r->ledger, r->arena, r->path_vars[0], &s, err), err));
     TRY(public_meta_get(r->ledger, r->arena, &m, err));
-    put_source(&w->body, &s, r->base);
     struct etag e = etag_start(m.policy_version, r->base);
-    etag_int(&e, s.d.gen);
+    put_source(&w->body, &e, &s, r);
     etag_set(&e, w);
     w->last_modified = s.d.at;
+    w->etag_only = true; /* health turns with the clock, and moves no date */
     return RC_OK;
 }
 
@@ -70,9 +97,8 @@ static enum rc list_row(void *ctx, const struct public_source_row *s, struct err
     }
     if (x->n++ > 0)
         buf_byte(&x->w->body, ',');
-    put_source(&x->w->body, s, x->r->base);
+    put_source(&x->w->body, &x->etag, s, x->r);
     snprintf(x->last, sizeof x->last, "%.*s", STR_FMT(s->source_id));
-    etag_int(&x->etag, s->d.gen);
     x->newest = s->d.at > x->newest ? s->d.at : x->newest;
     return RC_OK;
 }

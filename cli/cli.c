@@ -104,6 +104,17 @@ void cli_hint(const struct cli *c, const char *fmt, ...)
     va_end(ap);
 }
 
+void cli_note(const struct cli *c, const char *fmt, ...)
+{
+    va_list ap;
+    if (!c->tty || c->json)
+        return;
+    fflush(stdout);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+}
+
 int cli_flush(const struct cli *c, int exit_code)
 {
     errno = 0;

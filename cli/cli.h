@@ -4,7 +4,8 @@
  *
  * Invariants
  *   1. Data goes to standard output, everything else to standard error.
- *   2. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 changes were found and --exit-code asked.
+ *   2. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 changes were found and --exit-code asked, 130
+ *      ended by Ctrl-C with part of the work done.
  *   3. Every error is one line `freshet: <what>: <why>. <fix>`.
  *   4. A command sees only options that options.def gives it; asking for another one aborts.
  * Called by main_freshet.c and the command files of this room only. */
@@ -20,7 +21,7 @@
 #define CLI_ARGS_MAX 2            /* no command takes more */
 #define CLI_MEMORY_MAX (1u << 30) /* results of a check of some million sources fit */
 
-enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_CHANGED = 3 };
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_CHANGED = 3, CLI_INTERRUPTED = 130 };
 
 struct cli;
 typedef int cli_fn(struct cli *c);
@@ -88,6 +89,9 @@ int cli_error(const struct cli *c, const char *what, const char *fmt, ...) PRINT
 int cli_usage(const struct cli *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Something nice to know, for a person at a terminal only; on standard output. */
 void cli_hint(const struct cli *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* A message beside the data, for a person at a terminal only; on standard error. */
+void cli_note(const struct cli *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Prints a document: indented for a person, one line for a program. Returns the exit code. */
 int cli_print_json(struct cli *c, const yyjson_mut_doc *d);

@@ -4,24 +4,25 @@
  *   1. What is printed is durable: results arrive here after their commit.
  *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1.
  *   3. --dry-run asks nobody and writes nothing.
+ *   4. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
  * Called by main_freshet.c. */
 #include <poll.h>
-#include <unistd.h>
+#include <signal.h>
 
+#include "cli/check_report.h"
+#include "cli/explain.h"
+#include "cli/human.h"
+#include "cli/progress.h"
 #include "cli/source_put.h"
 #include "core/clock.h"
 #include "detectors/detect.h"
 #include "detectors/window.h"
 #include "handler/work.h"
+#include "ledger/trigger.h"
 
 #define DUE_MAX 10000000 /* sources in one go; more than any instance has */
-#define DRIVE_MS 100     /* between two looks at the progress line */
+#define DRIVE_MS 100     /* between two looks at the progress line and at Ctrl-C */
 #define WAIT_MS 50       /* between two looks at what another handler is working on */
-
-struct line {
-    const char *source_id, *url, *outcome, *detail, *due_because, *event_id;
-    int attempts;
-};
 
 struct check {
     struct cli *c;
@@ -29,13 +30,35 @@ struct check {
     int64_t *todo;
     size_t n_todo, todo_room;
     const char *because; /* NULL: as the schedule says */
-    struct line *lines;
-    size_t n, room;
-    int64_t counts[OUTCOME_COUNT], due, bytes_in, bytes_saved, found, failures;
-    bool out_of_memory;
+    int trigger;         /* enum trigger_type, -1: any */
+    int64_t month;       /* 0: any */
+    struct check_report report;
+    struct progress progress;
+    struct explain explain;
 };
 
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
 /* ---- what is meant --------------------------------------------------------------------------- */
+
+static const struct word {
+    const char *name, *needs; /* needs: the second word, NULL when there is none */
+    int trigger;
+} words[] = {
+    {"due", NULL, -1},
+    {"all", NULL, -1},
+    {"source", "the ID of a source", -1},
+    {"url", "a URL", -1},
+    {"redistricting", NULL, TRIGGER_REDISTRICTING},
+    {"annual", NULL, TRIGGER_ANNUAL},
+    {"census", NULL, TRIGGER_CENSUS},
+};
 
 static enum rc want(struct check *k, int64_t src_no)
 {
@@ -50,6 +73,17 @@ static enum rc want(struct check *k, int64_t src_no)
     }
     k->todo[k->n_todo++] = src_no;
     return RC_OK;
+}
+
+static enum rc want_active(void *ctx, const struct source *s, struct err *err)
+{
+    struct check *k = ctx;
+    (void)err;
+    if (s->retired_at >= 0)
+        return RC_OK;
+    if (k->trigger >= 0 && !trigger_of_type(s, (enum trigger_type)k->trigger, (int)k->month))
+        return RC_OK;
+    return want(k, s->no);
 }
 
 static enum rc want_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
@@ -81,100 +115,101 @@ static enum rc collect(struct check *k)
     struct cli *c = k->c;
     const char *what = c->args[0];
     k->because = "requested";
+    if (strcmp(what, "source") == 0 || strcmp(what, "url") == 0)
+        return want_one(k, strcmp(what, "url") == 0);
     if (strcmp(what, "all") == 0)
         return check_active(c->ledger, want_due, k, &c->err);
-    if (strcmp(what, "due") == 0) {
-        k->because = NULL;
-        return check_due(c->ledger, clock_now(), DUE_MAX, want_due, k, &c->err);
+    if (strcmp(what, "due") != 0)
+        return source_each(c->ledger, 0, want_active, k, &c->err);
+    k->because = NULL;
+    return check_due(c->ledger, clock_now(), DUE_MAX, want_due, k, &c->err);
+}
+
+static const struct word *find_word(const struct cli *c)
+{
+    const char *names[ARRAY_LEN(words)], *near;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        names[i] = words[i].name;
+        if (strcmp(words[i].name, c->args[0]) == 0)
+            return &words[i];
     }
-    return want_one(k, strcmp(what, "url") == 0);
+    near = cli_nearest(c->args[0], names, ARRAY_LEN(names));
+    if (near)
+        cli_usage(c, "what is '%s'? Did you mean '%s'?", c->args[0], near);
+    else
+        cli_usage(c, "what is '%s'? Say %s", c->args[0], c->command->usage);
+    return NULL;
 }
 
 /* Usage that the table cannot express. CLI_DONE when it is right. */
-static int look_at_words(const struct cli *c)
+static int look_at_words(struct check *k)
 {
-    static const char *const words[] = {"source", "url", "all", "due"};
-    const char *what = c->args[0];
-    bool needs = strcmp(what, "source") == 0 || strcmp(what, "url") == 0;
-    bool known = needs || strcmp(what, "all") == 0 || strcmp(what, "due") == 0;
-    const char *near = cli_nearest(what, words, ARRAY_LEN(words));
-    if (!known && near)
-        return cli_usage(c, "what is '%s'? Did you mean '%s'?", what, near);
-    if (!known)
-        return cli_usage(c, "what is '%s'? Say %s", what, c->command->usage);
-    if (needs && c->n_args < 2)
-        return cli_usage(c, "'%s' needs %s", what, *what == 's' ? "the ID of a source" : "a URL");
-    if (!needs && c->n_args > 1)
+    struct cli *c = k->c;
+    const struct word *w = find_word(c);
+    if (!w)
+        return CLI_USAGE;
+    if (w->needs && c->n_args < 2)
+        return cli_usage(c, "'%s' needs %s", w->name, w->needs);
+    if (!w->needs && c->n_args > 1)
         return cli_usage(c, "one argument too many: %s", c->args[1]);
+    if (cli_has(c, "month") && w->trigger != TRIGGER_ANNUAL)
+        return cli_usage(c, "--month goes with 'annual' only");
+    if (cli_has(c, "explain") && (!w->needs || cli_has(c, "dry-run")))
+        return cli_usage(c, "--explain tells of one check that is made: check source ID --explain");
+    if (!cli_opt_i64(c, "month", 1, 12, &k->month))
+        return CLI_USAGE;
+    k->trigger = w->trigger;
     return CLI_DONE;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static void add_line(struct check *k, const struct line *from)
-{
-    struct arena *a = &k->c->arena;
-    if (k->n == k->room) {
-        size_t room = k->room ? k->room * 2 : 256;
-        struct line *lines =
-            arena_resize(a, k->lines, k->room * sizeof *lines, room * sizeof *lines);
-        if (!lines) {
-            k->out_of_memory = true;
-            return;
-        }
-        k->lines = lines;
-        k->room = room;
-    }
-    struct line *l = &k->lines[k->n];
-    *l = *from;
-    l->source_id = arena_strdup(a, from->source_id);
-    l->url = arena_strdup(a, from->url);
-    l->detail = arena_strdup(a, from->detail);
-    l->event_id = arena_strdup(a, from->event_id);
-    if (!l->source_id || !l->url || !l->detail || !l->event_id)
-        k->out_of_memory = true;
-    else
-        k->n++;
-}
-
-static void progress(const struct check *k)
-{
-    if (!isatty(STDERR_FILENO) || !k->c->tty || k->n_todo < 20)
-        return;
-    size_t width = 30, full = k->n * width / k->n_todo;
-    fprintf(stderr, "\r[%.*s%*s] %zu/%zu, %lld found ", (int)full, "##############################",
-            (int)(width - full), "", k->n, k->n_todo, (long long)k->found);
-    if (k->n == k->n_todo)
-        fprintf(stderr, "\r%60s\r", "");
-}
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void take_result(void *ctx, const struct source *s, const struct check_result *r)
 {
     struct check *k = ctx;
-    struct line l = {s->id,       s->url,     outcome_name(r->outcome), r->detail, r->due_because,
-                     r->event_id, r->attempts};
-    add_line(k, &l);
-    k->counts[r->outcome]++;
-    k->bytes_in += r->bytes_in;
-    k->bytes_saved += r->bytes_saved;
-    k->found += outcome_candidate(r->outcome);
-    k->failures += outcome_failure(r->outcome);
+    report_add(&k->report, s, r);
+    if (k->explain.root)
+        explain_end(&k->explain, r);
+}
+
+static void show_progress(struct check *k)
+{
+    const struct check_report *r = &k->report;
+    int64_t n = (int64_t)r->n;
+    const struct progress_note notes[] = {
+        {n - r->found - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
+        {r->found, "changed", CLI_GOOD},
+        {r->failures - r->deleted, "failed", CLI_BAD},
+    };
+    progress_show(&k->progress, n, notes, ARRAY_LEN(notes));
 }
 
 static enum rc list_due(struct check *k, const struct source *s)
 {
     struct cli *c = k->c;
     struct check_state st;
-    struct line l = {s->id, s->url, "due", "", k->because, "", 0};
+    const char *because = k->because;
     TRY(check_state_get(c->ledger, s->no, &st, &c->err));
-    if (!k->because)
-        l.due_because = window_next(s, &st, &c->inst.conf, clock_now()).because;
-    add_line(k, &l);
-    k->due++;
+    if (!because)
+        because = window_next(s, &st, &c->inst.conf, clock_now()).because;
+    report_add_due(&k->report, s, because);
     return RC_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* One source was asked for, so one is explained. */
+static enum rc begin_explaining(struct check *k)
+{
+    struct cli *c = k->c;
+    struct source *s = ARENA_NEW(&c->arena, struct source);
+    struct check_state st;
+    if (!s)
+        return err_set(&c->err, RC_NOMEM, "", "no memory");
+    TRY(source_by_no(c->ledger, &c->arena, k->todo[0], s, &c->err));
+    TRY(check_state_get(c->ledger, s->no, &st, &c->err));
+    explain_begin(&k->explain, c, json_doc(&c->arena), s, &st);
+    detect_trace(k->detect, explain_step, &k->explain);
+    return RC_OK;
+}
 
 static enum rc list_all(struct check *k)
 {
@@ -182,7 +217,7 @@ static enum rc list_all(struct check *k)
     struct arena a;
     enum rc rc = RC_OK;
     arena_init(&a, 1u << 20);
-    for (size_t i = 0; i < k->n_todo && rc == RC_OK; i++) {
+    for (size_t i = 0; i < k->n_todo && rc == RC_OK && !interrupted; i++) {
         struct source s;
         arena_reset(&a);
         rc = source_by_no(c->ledger, &a, k->todo[i], &s, &c->err);
@@ -197,36 +232,60 @@ static enum rc add_all(struct check *k)
 {
     struct cli *c = k->c;
     size_t n, ignored;
-    for (size_t i = 0; i < k->n_todo; i += n) {
+    if (cli_has(c, "explain"))
+        TRY(begin_explaining(k));
+    for (size_t i = 0; i < k->n_todo && !interrupted; i += n) {
         TRY(detect_add_some(k->detect, k->todo + i, k->n_todo - i, k->because, 0, &n, &c->err));
         TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
-        progress(k);
+        show_progress(k);
     }
     return RC_OK;
+}
+
+/* The second Ctrl-C ends at once: whoever asks twice means it. */
+static void on_interrupt(void (*handler)(int))
+{
+    struct sigaction sa = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+}
+
+static enum rc drive(struct check *k)
+{
+    struct cli *c = k->c;
+    size_t open = 1;
+    enum rc rc = add_all(k);
+    while (rc == RC_OK && open > 0 && !interrupted) {
+        rc = detect_drive(k->detect, DRIVE_MS, &open, &c->err);
+        show_progress(k);
+    }
+    return rc == RC_OK && interrupted ? detect_flush(k->detect, &c->err) : rc;
 }
 
 static enum rc run(struct check *k)
 {
     struct cli *c = k->c;
-    size_t open = 1;
+    int64_t started = clock_mono();
     if (cli_has(c, "dry-run"))
         return list_all(k);
     if (k->n_todo == 0)
         return RC_OK;
     TRY(detect_new(c->ledger, &c->inst, take_result, k, &k->detect, &c->err));
-    enum rc rc = add_all(k);
-    while (rc == RC_OK && open > 0) {
-        rc = detect_drive(k->detect, DRIVE_MS, &open, &c->err);
-        progress(k);
-    }
+    on_interrupt(interrupt);
+    progress_begin(&k->progress, c, "checking", (int64_t)k->n_todo);
+    enum rc rc = drive(k);
+    on_interrupt(SIG_DFL);
+    progress_end(&k->progress);
     detect_free(&k->detect);
+    k->report.elapsed_ms = clock_mono() - started;
+    k->report.not_reached = (int64_t)(k->n_todo - k->report.n);
     return rc;
 }
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
 struct waiting {
-    const struct check *k;
+    const struct check_report *r;
     bool busy;
 };
 
@@ -235,8 +294,8 @@ static enum rc see_leased(void *ctx, const struct candidate *cand, struct err *e
 {
     struct waiting *w = ctx;
     (void)err;
-    for (size_t i = 0; i < w->k->n; i++)
-        if (strcmp(w->k->lines[i].event_id, cand->event_id) == 0)
+    for (size_t i = 0; i < w->r->n; i++)
+        if (strcmp(w->r->lines[i].event_id, cand->event_id) == 0)
             w->busy = true;
     return RC_OK;
 }
@@ -249,7 +308,7 @@ static enum rc wait_for_work(struct check *k)
     TRY(worker_new(c->ledger, &c->inst, &worker, &c->err));
     for (;;) {
         struct work_counts ignored;
-        struct waiting w = {.k = k};
+        struct waiting w = {.r = &k->report};
         TRY(work_drain(worker, &ignored, &c->err));
         TRY(inbox_each(c->ledger, "leased", DUE_MAX, see_leased, &w, &c->err));
         if (!w.busy)
@@ -260,93 +319,62 @@ static enum rc wait_for_work(struct check *k)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static int print_json(const struct check *k)
+static int print_json(struct check *k)
 {
-    struct cli *c = k->c;
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *root = yyjson_mut_obj(d), *outcomes, *results;
-    yyjson_mut_doc_set_root(d, root);
-    yyjson_mut_obj_add_int(d, root, "checked", (int64_t)k->n);
-    outcomes = yyjson_mut_obj_add_obj(d, root, "outcomes");
-    for (int o = 0; o < OUTCOME_COUNT; o++)
-        if (k->counts[o])
-            yyjson_mut_obj_add_int(d, outcomes, outcome_name((enum outcome)o), k->counts[o]);
-    if (k->due)
-        yyjson_mut_obj_add_int(d, outcomes, "due", k->due);
-    yyjson_mut_obj_add_int(d, root, "bytes_in", k->bytes_in);
-    yyjson_mut_obj_add_int(d, root, "bytes_saved", k->bytes_saved);
-    results = yyjson_mut_obj_add_arr(d, root, "results");
-    for (size_t i = 0; i < k->n; i++) {
-        const struct line *l = &k->lines[i];
-        yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, results);
-        json_add_str(d, o, "source_id", l->source_id);
-        json_add_str(d, o, "url", l->url);
-        json_add_str(d, o, "outcome", l->outcome);
-        json_add_str(d, o, "detail", l->detail);
-        yyjson_mut_obj_add_int(d, o, "attempts", l->attempts);
-        json_add_str(d, o, "due_because", l->due_because);
-    }
-    return cli_print_json(c, d);
-}
-
-static void print_sum(const struct check *k)
-{
-    const struct cli *c = k->c;
-    bool first = true;
-    if (k->n == 0) {
-        cli_hint(c,
-                 strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
-        return;
-    }
-    cli_hint(c, "\n%zu %s: ", k->n, k->due ? "would be checked" : "checked");
-    for (int o = 0; o < OUTCOME_COUNT; o++)
-        if (k->counts[o]) {
-            cli_hint(c, "%s%lld %s", first ? "" : ", ", (long long)k->counts[o],
-                     outcome_name((enum outcome)o));
-            first = false;
-        }
-    cli_hint(c, "%s%lld bytes read, %lld saved.\n", first ? "" : ". ", (long long)k->bytes_in,
-             (long long)k->bytes_saved);
-    if (k->found && !cli_has(c, "wait"))
-        cli_hint(c, "What was found waits in the inbox. Promote it with: freshet work\n");
+    /* One document for both: the account of --explain was begun before the result was known. */
+    yyjson_mut_doc *d = k->explain.doc ? k->explain.doc : json_doc(&k->c->arena);
+    yyjson_mut_val *root = report_json(&k->report, d);
+    if (k->explain.root)
+        yyjson_mut_obj_add_val(d, root, "explain", k->explain.root);
+    return cli_print_json(k->c, d);
 }
 
 static int print_text(const struct check *k)
 {
-    struct table t;
-    table_begin(&t, k->c, "source|outcome|because|detail");
-    for (size_t i = 0; i < k->n; i++) {
-        table_cell(&t, k->lines[i].source_id);
-        table_cell(&t, k->lines[i].outcome);
-        table_cell(&t, k->lines[i].due_because);
-        table_cell(&t, k->lines[i].detail);
-    }
-    if (!table_end(&t))
-        return cli_error(k->c, "check", "no memory");
-    print_sum(k);
+    const struct cli *c = k->c;
+    const struct check_report *r = &k->report;
+    if (k->explain.root)
+        explain_print(&k->explain);
+    else if (!report_print(r))
+        return cli_error(c, "check", "no memory");
+    if (k->n_todo == 0)
+        cli_note(c,
+                 strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
+    if (r->found && !cli_has(c, "wait"))
+        cli_note(c, "What was found waits in the inbox. Promote it with: freshet work\n");
     return CLI_DONE;
 }
 
 static int exit_code(const struct check *k)
 {
+    const struct check_report *r = &k->report;
+    char a[HUMAN_MAX];
+    if (interrupted) {
+        cli_error(k->c, "check",
+                  "interrupted: %s of the sources were not looked at, what was "
+                  "finished is recorded",
+                  human_count(r->not_reached, a));
+        return CLI_INTERRUPTED;
+    }
     if (!cli_has(k->c, "exit-code"))
         return CLI_DONE;
-    return k->found ? CLI_CHANGED : k->failures ? CLI_FAILED : CLI_DONE;
+    return r->found ? CLI_CHANGED : r->failures ? CLI_FAILED : CLI_DONE;
 }
 
 int cmd_check(struct cli *c)
 {
-    struct check k = {.c = c};
-    int code = look_at_words(c);
+    struct check k = {.c = c, .report = {.c = c}};
+    int code = look_at_words(&k);
     if (code != CLI_DONE)
         return code;
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (collect(&k) != RC_OK || run(&k) != RC_OK)
         return cli_fail(c, "check");
-    if (k.out_of_memory)
+    if (k.report.out_of_memory)
         return cli_error(c, "check", "the checks are recorded, but too many to print");
-    if (cli_has(c, "wait") && !cli_has(c, "dry-run") && wait_for_work(&k) != RC_OK)
+    bool work = cli_has(c, "wait") && !cli_has(c, "dry-run") && !interrupted;
+    if (work && wait_for_work(&k) != RC_OK)
         return cli_fail(c, "check");
     code = c->json ? print_json(&k) : print_text(&k);
     return code == CLI_DONE ? exit_code(&k) : code;

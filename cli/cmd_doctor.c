@@ -22,6 +22,7 @@
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
+#include "ledger/unhealthy.h"
 
 enum verdict { OK, WARN, FAIL };
 
@@ -146,6 +147,36 @@ static void look_at_inbox(struct doctor *d)
         say(d, OK, "inbox", "%lld ready, %lld held", (long long)n.ready, (long long)n.held);
 }
 
+static enum rc count_unhealthy(void *ctx, const struct source *s, const struct check_state *st,
+                               const struct health *h, struct err *err)
+{
+    (void)s;
+    (void)st;
+    (void)err;
+    ((int64_t *)ctx)[h->state]++;
+    return RC_OK;
+}
+
+/* Absence is loud: what nobody looks at is a finding, like what fails. */
+static void look_at_sources(struct doctor *d)
+{
+    struct cli *c = d->c;
+    int64_t n[HEALTH_COUNT] = {0};
+    char text[200] = "";
+    if (unhealthy_each(c->ledger, clock_now(), count_unhealthy, n, &c->err) != RC_OK) {
+        say(d, FAIL, "sources", "%s", c->err.msg);
+        return;
+    }
+    for (int h = 0; h < HEALTH_COUNT; h++)
+        if (n[h])
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld %s",
+                     *text ? ", " : "", (long long)n[h], health_name((enum health_state)h));
+    if (*text)
+        say(d, WARN, "sources", "%s. See: freshet source list --unhealthy", text);
+    else
+        say(d, OK, "sources", "every source is in order");
+}
+
 static void look_at_ledger(struct doctor *d)
 {
     struct cli *c = d->c;
@@ -155,6 +186,7 @@ static void look_at_ledger(struct doctor *d)
     }
     say(d, OK, "ledger", "opens; %s", ledger_engine());
     look_at_inbox(d);
+    look_at_sources(d);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

@@ -5,31 +5,13 @@
  *      declaration to begin with (I12).
  * Called by main_freshet.c. */
 #include "cli/source_put.h"
+#include "cli/source_state.h"
 #include "core/clock.h"
+#include "handler/children.h"
 #include "handler/project.h"
-#include "ledger/check.h"
+#include "ledger/trigger.h"
 
 #define CHECKS_SHOWN 5
-
-static yyjson_mut_val *state_json(yyjson_mut_doc *d, const struct check_state *st)
-{
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    char hex[SHA256_HEX];
-    sha256_hex(&st->seen_sha, hex);
-    json_add_str(d, o, "last_outcome", *st->last_outcome ? st->last_outcome : NULL);
-    json_add_str(d, o, "last_detail", *st->last_detail ? st->last_detail : NULL);
-    json_add_time(d, o, "checked_at", st->checked_at);
-    json_add_time(d, o, "reached_at", st->reached_at);
-    json_add_time(d, o, "verified_at", st->verified_at);
-    json_add_time(d, o, "changed_at", st->changed_at);
-    json_add_time(d, o, "next_check_at", st->next_check_at);
-    yyjson_mut_obj_add_int(d, o, "checks", st->checks);
-    yyjson_mut_obj_add_int(d, o, "failures", st->failures);
-    json_add_str(d, o, "etag", *st->etag ? st->etag : NULL);
-    json_add_str(d, o, "last_modified", *st->last_modified ? st->last_modified : NULL);
-    json_add_str(d, o, "sha256", st->has_seen ? hex : NULL);
-    return o;
-}
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
@@ -39,12 +21,15 @@ struct listing {
     yyjson_mut_doc *doc;
     yyjson_mut_val *rows;
     bool retired;
+    int64_t n;
 };
 
-static enum rc add_json(struct listing *l, const struct source *s, const struct check_state *st)
+static enum rc add_json(struct listing *l, const struct source *s, const struct check_state *st,
+                        const struct health *h)
 {
     yyjson_mut_val *o = source_json(l->c, l->doc, s);
     yyjson_mut_obj_add_val(l->doc, o, "state", state_json(l->doc, st));
+    yyjson_mut_obj_add_val(l->doc, o, "health", health_json(l->doc, h));
     yyjson_mut_arr_append(l->rows, o);
     return RC_OK;
 }
@@ -53,7 +38,9 @@ static enum rc add_row(struct listing *l, const struct source *s, const struct c
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
-    table_cell(&l->table, s->retired_at >= 0 ? "retired" : st->last_outcome);
+    table_cell(&l->table, s->retired_at >= 0  ? "retired"
+                          : *st->last_outcome ? st->last_outcome
+                                              : "never checked");
     table_cell(&l->table, cli_time(l->c, st->checked_at));
     table_cell(&l->table, cli_time(l->c, st->next_check_at));
     table_cell(&l->table, s->url);
@@ -67,12 +54,34 @@ static enum rc list_one(void *ctx, const struct source *s, struct err *err)
     if (s->retired_at >= 0 && !l->retired)
         return RC_OK;
     TRY(check_state_get(l->c->ledger, s->no, &st, err));
-    return l->c->json ? add_json(l, s, &st) : add_row(l, s, &st);
+    l->n++;
+    struct health h = health_now(s, &st);
+    return l->c->json ? add_json(l, s, &st, &h) : add_row(l, s, &st);
+}
+
+static enum rc list_unhealthy(void *ctx, const struct source *s, const struct check_state *st,
+                              const struct health *h, struct err *err)
+{
+    struct listing *l = ctx;
+    (void)err;
+    l->n++;
+    if (l->c->json)
+        return add_json(l, s, st, h);
+    table_cell(&l->table, s->id);
+    table_cell(&l->table, health_name(h->state));
+    table_cell_i64(&l->table, st->failures);
+    table_cell(&l->table, cli_time(l->c, st->reached_at));
+    table_cell(&l->table, cli_time(l->c, st->verified_at));
+    table_cell(&l->table, h->reason);
+    return RC_OK;
 }
 
 int cmd_source_list(struct cli *c)
 {
     struct listing l = {.c = c, .retired = cli_has(c, "retired")};
+    bool unhealthy = cli_has(c, "unhealthy");
+    if (unhealthy && l.retired)
+        return cli_usage(c, "a retired source has no health: say one of --retired and --unhealthy");
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (c->json) {
@@ -81,13 +90,19 @@ int cmd_source_list(struct cli *c)
         yyjson_mut_doc_set_root(l.doc, root);
         l.rows = yyjson_mut_obj_add_arr(l.doc, root, "sources");
     } else {
-        table_begin(&l.table, c, "source|level|last outcome|checked|next check|url");
+        table_begin(&l.table, c,
+                    unhealthy ? "source|health|failures|reached|verified|reason"
+                              : "source|level|last outcome|checked|next check|url");
     }
-    if (source_each(c->ledger, 0, list_one, &l, &c->err) != RC_OK)
+    enum rc rc = unhealthy ? unhealthy_each(c->ledger, clock_now(), list_unhealthy, &l, &c->err)
+                           : source_each(c->ledger, 0, list_one, &l, &c->err);
+    if (rc != RC_OK)
         return cli_fail(c, c->command->name);
     if (c->json)
         return cli_print_json(c, l.doc);
-    if (l.table.rows == l.table.columns)
+    if (l.n == 0 && unhealthy)
+        cli_hint(c, "Every source is in order.\n");
+    else if (l.n == 0)
         cli_hint(c, "No sources yet. Add one with: freshet source add --id ID --url URL\n");
     return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
 }
@@ -128,7 +143,14 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     struct listing l = {.c = c, .doc = json_doc(&c->arena)};
     yyjson_mut_val *root = source_json(c, l.doc, s);
     yyjson_mut_doc_set_root(l.doc, root);
+    struct health h = health_now(s, st);
+    struct learned learned;
+    state_learned(st, &c->inst.conf, &learned);
     yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
+    yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
+    yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, root, "learned");
+    for (size_t i = 0; i < learned.n; i++)
+        yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
     l.rows = yyjson_mut_obj_add_arr(l.doc, root, "latest_checks");
     if (check_receipts(c->ledger, s->no, checks, add_receipt_json, &l, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
@@ -141,10 +163,9 @@ static void print_line(const struct cli *c, const char *name, const char *value)
         printf("%s%-14s%s %s\n", cli_on(c, CLI_BOLD), name, cli_off(c), value);
 }
 
-static void print_facts(struct cli *c, const struct source *s, const struct check_state *st)
+static void print_declared(struct cli *c, const struct source *s)
 {
-    char hex[SHA256_HEX];
-    sha256_hex(&st->seen_sha, hex);
+    const char *windows;
     print_line(c, "source", s->id);
     print_line(c, "title", s->title);
     print_line(c, "url", s->url);
@@ -152,23 +173,48 @@ static void print_facts(struct cli *c, const struct source *s, const struct chec
     print_line(c, "collection", s->collection);
     print_line(c, "level", level_name(s->level));
     print_line(c, "license", s->license);
+    if (trigger_words(&c->arena, s, &windows, &c->err) == RC_OK)
+        print_line(c, "windows", windows);
     print_line(c, "retired", s->retired_at >= 0 ? cli_time(c, s->retired_at) : "");
+}
+
+static void print_health(const struct cli *c, const struct source *s, const struct check_state *st)
+{
+    struct health h = health_now(s, st);
+    struct learned learned;
+    state_learned(st, &c->inst.conf, &learned);
+    printf("%s%-14s %s%s%s\n", cli_on(c, CLI_BOLD), "health",
+           cli_on(c, health_breach(h.state) ? CLI_BAD : CLI_GOOD), health_name(h.state),
+           cli_off(c));
+    print_line(c, "", *h.reason ? h.reason : health_text(h.state));
+    for (size_t i = 0; i < learned.n; i++)
+        print_line(c, i ? "" : "learned", learned.text[i]);
+}
+
+static void print_state(struct cli *c, const struct check_state *st)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(&st->seen_sha, hex);
     print_line(c, "last outcome", st->last_outcome);
     print_line(c, "", st->last_detail);
     print_line(c, "checked", cli_time(c, st->checked_at));
     print_line(c, "reached", cli_time(c, st->reached_at));
+    print_line(c, "verified", cli_time(c, st->verified_at));
     print_line(c, "changed", cli_time(c, st->changed_at));
     print_line(c, "next check", cli_time(c, st->next_check_at));
     print_line(c, "etag", st->etag);
     print_line(c, "last modified", st->last_modified);
     print_line(c, "sha256", st->has_seen ? hex : "");
+    print_line(c, "cursor", st->cursor);
 }
 
 static int show_text(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
     struct listing l = {.c = c};
-    print_facts(c, s, st);
+    print_declared(c, s);
+    print_health(c, s, st);
+    print_state(c, st);
     table_begin(&l.table, c, "latest checks|outcome|http|because|detail");
     if (check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
@@ -203,7 +249,8 @@ static enum rc retire(struct cli *c, const char *id)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired already", id);
     TRY(source_retire(c->ledger, s.no, now, &c->err));
     TRY(source_find(c, id, &s));
-    return project_source(c->ledger, &c->inst, &s, now, &c->err);
+    TRY(project_source(c->ledger, &c->inst, &s, now, &c->err));
+    return children_retire(c->ledger, &c->inst, s.no, now, &c->err);
 }
 
 int cmd_source_retire(struct cli *c)

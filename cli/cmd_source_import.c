@@ -9,8 +9,9 @@
  * Called by main_freshet.c. */
 #include <libgen.h>
 
-#include "cli/csv.h"
+#include "cli/progress.h"
 #include "cli/source_put.h"
+#include "core/csv.h"
 #include "core/file.h"
 
 #define ERRORS_SHOWN 20       /* more than that is one mistake made everywhere */
@@ -23,6 +24,7 @@ struct import {
     bool csv, update;
     int64_t errors, taken, added, updated;
     struct arena row; /* all that one row needs */
+    struct progress progress;
 };
 
 /* ---- errors of a row ------------------------------------------------------------------------- */
@@ -44,6 +46,7 @@ static enum rc take_decl(struct import *im, yyjson_val *decl, int64_t place)
     struct cli *c = im->c;
     struct source s;
     bool updated;
+    progress_show(&im->progress, im->added + im->updated + im->errors, NULL, 0);
     enum rc rc = source_parse(&im->row, decl, &s, &c->err);
     if (rc == RC_OK)
         rc = source_store(c, &s, im->update, &updated);
@@ -70,6 +73,7 @@ static enum rc read_json(struct import *im, struct str text)
         return err_set(&c->err, RC_INVALID, "",
                        "%s holds no list: it must be a JSON array or {\"sources\":[...]}",
                        im->file);
+    progress_begin(&im->progress, c, "importing", (int64_t)yyjson_arr_size(doc));
     yyjson_arr_foreach(doc, i, n, decl)
     {
         TRY(take_decl(im, decl, (int64_t)i));
@@ -131,6 +135,16 @@ static enum rc take_record(struct import *im, const struct csv_record *head,
     return take_decl(im, decl, line);
 }
 
+/* As many as there are lines; fields with line ends in them only make the bar end early. */
+static int64_t count_rows(struct str text)
+{
+    int64_t n = 0;
+    struct str line;
+    while (str_next(&text, '\n', &line))
+        n++;
+    return n - 1;
+}
+
 static enum rc read_csv(struct import *im, struct str text)
 {
     struct cli *c = im->c;
@@ -141,6 +155,7 @@ static enum rc read_csv(struct import *im, struct str text)
     if (rc == RC_NOT_FOUND)
         return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
                        im->file);
+    progress_begin(&im->progress, c, "importing", count_rows(text));
     while (rc == RC_OK && (rc = csv_next(&csv, &im->row, &r, &c->err)) == RC_OK) {
         TRY(take_record(im, &head, &r, csv.at));
         arena_reset(&im->row);
@@ -176,6 +191,7 @@ static enum rc run(struct import *im, const char *path)
     TRY(ledger_bulk(c->ledger, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
     enum rc rc = read_rows(im, path);
+    progress_end(&im->progress);
     if (rc == RC_OK && im->errors == 0 && !cli_has(c, "dry-run"))
         return ledger_commit(c->ledger, &c->err);
     ledger_abort(c->ledger);

@@ -210,8 +210,8 @@ static void print_command_help(const struct command *cmd)
 
 static void print_row(const struct command *cmd)
 {
-    printf("  %-15s", cmd->name);
-    print_wrapped(cmd->help, 17, 80);
+    printf("  %-16s", cmd->name);
+    print_wrapped(cmd->help, 18, 80);
 }
 
 static void print_family_help(const char *family)

@@ -2,11 +2,12 @@
  *
  * Invariants
  *   1. A source and its public rows move in one transaction; a raised level takes back at once what
- *      was public before.
+ *      was public before, of its children too (handler/children.h).
  * Called by the source commands. */
 #include "cli/source_put.h"
 
 #include "core/clock.h"
+#include "handler/children.h"
 #include "handler/project.h"
 
 #define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
@@ -40,8 +41,11 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
         s->created_at = before.created_at;
         s->retired_at = before.retired_at;
         s->updated_at = now;
+        s->parent_no = before.parent_no;
+        s->entry = before.entry;
         TRY(source_put(c->ledger, s, now, &c->err));
         TRY(project_all_of_source(c->ledger, &c->inst, s, now, &c->err));
+        TRY(children_set(c->ledger, &c->inst, s, before.level, now, &c->err));
     } else {
         TRY(source_add(c->ledger, s, now, &c->err));
         TRY(project_added(c->ledger, &c->inst, s, now, &c->err));

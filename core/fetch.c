@@ -2,7 +2,7 @@
  * fetch_internal.h draws the states. Called by detectors and handler; single-threaded.
  *
  * Invariants
- *   1. A job is in exactly one place: a host's queue, the heap of pauses, or a slot.
+ *   1. A job is in exactly one place: a host's queue, the heap of pauses, the refused, or a slot.
  *   2. host->in_flight counts the hops of that host that libcurl holds; f->active the slots in use.
  *   3. on_done is the last thing that happens to a job. It runs outside of libcurl, so it may start
  *      requests; fetch_start itself only queues, so the other callbacks may call it too.
@@ -73,34 +73,32 @@ static void job_free(struct fetch *f, struct fetch_job *j)
 }
 
 /* libcurl's own words only where they help and hold no URL: what is wrong with a certificate. */
-static void set_detail(struct fetch_slot *s)
+static void set_detail(struct fetch_slot *s, enum fetch_end end)
 {
     char url[100];
     struct fetch_res *res = &s->res;
-    if (res->end == FETCH_OK) {
+    if (end == FETCH_OK) {
         snprintf(res->detail, sizeof res->detail, "HTTP %d", res->http);
     } else if (!res->detail[0]) {
-        bool own_words = res->end != FETCH_TLS || !s->error[0] || !str_is_clean(str_of(s->error));
+        bool own_words = end != FETCH_TLS || !s->error[0] || !str_is_clean(str_of(s->error));
         fetch_url_clean(res->final_url, url, sizeof url);
         snprintf(res->detail, sizeof res->detail, "%.90s: %s",
-                 own_words ? fetch_end_text(res->end) : s->error, url);
+                 own_words ? fetch_end_text(end) : s->error, url);
     }
     fetch_text_cut(res->detail);
 }
 
-static void job_done(struct fetch_slot *s, enum fetch_end end, int64_t now)
+/* The job is gone afterwards. */
+static void job_done(struct fetch *f, struct fetch_job *j, struct fetch_res *res,
+                     enum fetch_end end)
 {
-    struct fetch *f = s->f;
-    struct fetch_job *j = s->job;
-    s->res.end = end;
-    s->res.bytes_in = j->bytes_in;
-    s->res.wire_in = j->wire_in;
-    s->res.elapsed_ms = now - j->started;
-    set_detail(s);
-    j->on_done(j->ctx, &s->res);
+    res->end = end;
+    res->bytes_in = j->bytes_in;
+    res->wire_in = j->wire_in;
+    res->elapsed_ms = j->attempts ? clock_mono() - j->started : 0;
+    j->on_done(j->ctx, res);
     if (j->ret_ended)
         *j->ret_ended = true;
-    slot_release(s);
     job_free(f, j);
     f->pending--;
 }
@@ -111,32 +109,85 @@ static void attempt_ended(struct fetch_slot *s, enum fetch_end end)
     int64_t now = clock_mono();
     bool again =
         end == FETCH_OK ? asks_again(s) : fetch_end_transient(end) && j->attempts < j->attempts_max;
-    if (!again) {
-        job_done(s, end, now);
-        return;
+    /* What was just heard says more than the refusal that another try would meet. */
+    if (again && fetch_host_refusal(j->home.host, now) == FETCH_OK) {
+        int64_t asked = end == FETCH_OK ? s->res.retry_after_ms : -1;
+        int64_t pause = fetch_retry_pause(j->attempts, s->f->conf->fetch_retry_ms, asked);
+        fetch_due_push(s->f, (struct fetch_due){.at = now + pause, .job = j});
+    } else {
+        set_detail(s, end);
+        job_done(s->f, j, &s->res, end);
     }
-    int64_t asked = end == FETCH_OK ? s->res.retry_after_ms : -1;
-    j->due = now + fetch_retry_pause(j->attempts, s->f->conf->fetch_retry_ms, asked);
-    fetch_pause_push(s->f, j);
+    slot_release(s);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void set_refusal(struct fetch_res *res, const struct fetch_host *h, enum fetch_end end,
+                        int64_t now)
+{
+    char until[TIME_MAX];
+    res->retry_after_ms = fetch_host_left_ms(h, now);
+    time_format(clock_now() + res->retry_after_ms, until);
+    if (end == FETCH_DEFERRED)
+        snprintf(res->detail, sizeof res->detail, "%.60s asked to be left alone until %s", h->name,
+                 until);
+    else
+        snprintf(res->detail, sizeof res->detail, "%.60s is left alone until %s: %s", h->name,
+                 until,
+                 h->why == FETCH_OK ? "its gateway says it is down" : fetch_end_text(h->why));
+}
+
+static void refuse_job(struct fetch *f, struct fetch_job *j, enum fetch_end end, int64_t now)
+{
+    struct fetch_res res = {.attempts = j->attempts};
+    fetch_head_begin(&(struct fetch_head){0}, &res);
+    memcpy(res.final_url, j->url, strlen(j->url) + 1);
+    set_refusal(&res, j->home.host, end, now);
+    job_done(f, j, &res, end);
+}
+
+/* Those that on_done adds have their turn after others had theirs. */
+static void end_refused(struct fetch *f, int64_t now)
+{
+    struct fetch_jobs refused = STAILQ_HEAD_INITIALIZER(refused);
+    struct fetch_job *j;
+    STAILQ_CONCAT(&refused, &f->refused);
+    while ((j = STAILQ_FIRST(&refused))) {
+        STAILQ_REMOVE_HEAD(&refused, link);
+        enum fetch_end end = fetch_host_refusal(j->home.host, now);
+        if (end == FETCH_OK)
+            fetch_queue_push(f, j, now); /* its time has just passed */
+        else
+            refuse_job(f, j, end, now);
+    }
+}
+
+/* A redirect led to a host that refuses. */
+static void refuse_slot(struct fetch_slot *s, enum fetch_end end, int64_t now)
+{
+    fetch_head_begin(&s->head, &s->res);
+    set_refusal(&s->res, s->place.host, end, now);
+    job_done(s->f, s->job, &s->res, end);
     slot_release(s);
 }
 
 /* ---- hops ----------------------------------------------------------------------------------- */
 
-static void hop_begin(struct fetch_slot *s)
+static void hop_begin(struct fetch_slot *s, int64_t now)
 {
     fetch_head_begin(&s->head, &s->res);
     s->head_bytes = s->head_lines = 0;
     s->body_bytes = 0;
     s->connected = s->begun = s->refused = s->stopped = false;
-    s->deadline = clock_mono() + s->left_ms;
+    s->deadline = now + s->left_ms;
     CURLcode code = fetch_hop_start(s);
     if (code != CURLE_OK) {
         attempt_ended(s, fetch_end_of(s, code, s->deadline));
         return;
     }
-    s->place.host->in_flight++;
-    fetch_host_offer(s->f, s->place.host);
+    s->probe = fetch_host_take(s->f, s->place.host, now);
+    fetch_host_offer(s->f, s->place.host, now);
 }
 
 static enum fetch_end refused_redirect(struct fetch_slot *s, const struct err *err)
@@ -167,8 +218,7 @@ static enum fetch_end follow(struct fetch_slot *s, int64_t now)
     if (s->res.redirects == FETCH_REDIRECTS_MAX)
         return FETCH_REDIRECTS;
     if (fetch_url_resolve(s->res.final_url, s->res.location, url, &err) != RC_OK ||
-        fetch_url_judge(&s->f->conf->allow_hosts, url, &t, &err) != RC_OK ||
-        hop_check(s, &t, &err) != RC_OK)
+        fetch_url_target(s->f, url, &t, &err) != RC_OK || hop_check(s, &t, &err) != RC_OK)
         return refused_redirect(s, &err);
     s->left_ms = s->deadline - now;
     if (s->left_ms <= 0)
@@ -187,13 +237,10 @@ static enum fetch_end follow(struct fetch_slot *s, int64_t now)
 
 static void hop_ended(struct fetch_slot *s, CURLcode code)
 {
-    struct fetch_host *host = s->place.host;
     int64_t now = clock_mono();
     curl_multi_remove_handle(s->f->multi, s->easy);
-    host->in_flight--;
-    host->warm = true;
-    fetch_host_offer(s->f, host);
     enum fetch_end end = fetch_end_of(s, code, now);
+    fetch_host_heard(s, end, now);
     if (end == FETCH_OK && is_redirect(s)) {
         end = follow(s, now);
         if (end == FETCH_OK) {
@@ -223,16 +270,15 @@ static struct fetch_slot *slot_take(struct fetch *f)
     return s;
 }
 
-static void attempt_begin(struct fetch *f, struct fetch_job *j)
+static void attempt_begin(struct fetch *f, struct fetch_job *j, int64_t now)
 {
     struct fetch_slot *s = slot_take(f);
     if (!s) { /* memory is short: later, when some was given back */
-        j->due = clock_mono() + 1000;
-        fetch_pause_push(f, j);
+        fetch_due_push(f, (struct fetch_due){.at = now + 1000, .job = j});
         return;
     }
     if (!j->attempts++)
-        j->started = clock_mono();
+        j->started = now;
     s->job = j;
     s->place = j->home;
     s->place.host->refs++;
@@ -243,19 +289,22 @@ static void attempt_begin(struct fetch *f, struct fetch_job *j)
     s->res.moved_permanently = false;
     s->res.detail[0] = '\0';
     memcpy(s->res.final_url, j->url, strlen(j->url) + 1);
-    hop_begin(s);
+    hop_begin(s, now);
 }
 
 /* Slots between two hops go first: they hold a place that others wait for. */
-static void start_parked(struct fetch *f)
+static void start_parked(struct fetch *f, int64_t now)
 {
     struct fetch_slots parked = STAILQ_HEAD_INITIALIZER(parked);
     struct fetch_slot *s;
     STAILQ_CONCAT(&parked, &f->parked);
     while ((s = STAILQ_FIRST(&parked))) {
         STAILQ_REMOVE_HEAD(&parked, link);
-        if (fetch_host_has_room(f, s->place.host))
-            hop_begin(s);
+        enum fetch_end refusal = fetch_host_refusal(s->place.host, now);
+        if (refusal != FETCH_OK)
+            refuse_slot(s, refusal, now);
+        else if (fetch_host_ready(f, s->place.host, now))
+            hop_begin(s, now);
         else
             STAILQ_INSERT_TAIL(&f->parked, s, link);
     }
@@ -263,12 +312,18 @@ static void start_parked(struct fetch *f)
 
 static void start_waiting(struct fetch *f)
 {
+    struct fetch_due d;
     struct fetch_job *j;
-    while (f->n_paused && (j = fetch_pause_pop(f, clock_mono())))
-        fetch_queue_push(f, j);
-    start_parked(f);
-    while (f->active < f->conf->max_concurrency && (j = fetch_queue_next(f)))
-        attempt_begin(f, j);
+    int64_t now = clock_mono();
+    while (fetch_due_pop(f, now, &d))
+        if (d.job)
+            fetch_queue_push(f, d.job, now);
+        else
+            fetch_host_woken(f, d.host, now);
+    end_refused(f, now);
+    start_parked(f, now);
+    while (f->active < f->conf->max_concurrency && (j = fetch_queue_next(f, now)))
+        attempt_begin(f, j, now);
 }
 
 static bool reap(struct fetch *f)
@@ -288,11 +343,12 @@ static bool reap(struct fetch *f)
 /* How long nothing can happen by itself. */
 static int64_t quiet_ms(const struct fetch *f, int64_t until)
 {
-    if (!STAILQ_EMPTY(&f->ring) && f->active < f->conf->max_concurrency)
+    if (!STAILQ_EMPTY(&f->refused) ||
+        (!STAILQ_EMPTY(&f->ring) && f->active < f->conf->max_concurrency))
         return 0;
     int64_t at = until < f->timer_at ? until : f->timer_at;
-    if (f->n_paused && f->paused[0]->due < at)
-        at = f->paused[0]->due;
+    if (f->n_due && f->due[0].at < at)
+        at = f->due[0].at;
     int64_t ms = at - clock_mono();
     return ms < 0 ? 0 : ms > 60000 ? 60000 : ms;
 }
@@ -331,6 +387,8 @@ enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err)
     STAILQ_INIT(&f->free_slots);
     STAILQ_INIT(&f->parked);
     STAILQ_INIT(&f->ring);
+    STAILQ_INIT(&f->refused);
+    TAILQ_INIT(&f->idle);
     LIST_INIT(&f->slots);
     enum rc rc = fetch_curl_open(f, err);
     if (rc != RC_OK)
@@ -338,29 +396,6 @@ enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err)
     else
         *ret = f;
     return rc;
-}
-
-/* The host is held meanwhile, or it would go with its last job. */
-static void free_waiting_at(struct fetch *f, struct fetch_host *h)
-{
-    struct fetch_place hold = {.host = h};
-    struct fetch_job *j;
-    h->refs++;
-    while ((j = STAILQ_FIRST(&h->waiting))) {
-        STAILQ_REMOVE_HEAD(&h->waiting, link);
-        job_free(f, j);
-    }
-    fetch_place_leave(f, &hold);
-}
-
-static void free_waiting(struct fetch *f)
-{
-    for (size_t i = 0; i < f->n_paused; i++)
-        fetch_queue_push(f, f->paused[i]);
-    free(f->paused);
-    for (size_t i = 0; i < FETCH_BUCKETS; i++)
-        while (f->hosts[i])
-            free_waiting_at(f, f->hosts[i]);
 }
 
 void fetch_free(struct fetch **p)
@@ -371,14 +406,15 @@ void fetch_free(struct fetch **p)
         return;
     while ((s = LIST_FIRST(&f->slots))) {
         LIST_REMOVE(s, all_link);
-        if (s->job) {
+        if (s->job)
             curl_multi_remove_handle(f->multi, s->easy);
-            job_free(f, s->job);
-            fetch_place_leave(f, &s->place);
-        }
+        free(s->job);
         fetch_slot_free(s);
     }
-    free_waiting(f);
+    for (size_t i = 0; i < f->n_due; i++)
+        free(f->due[i].job);
+    free(f->due);
+    fetch_hosts_free(f);
     fetch_curl_close(f);
     free(f);
     curl_global_cleanup();
@@ -389,19 +425,19 @@ static enum rc start(struct fetch *f, const struct fetch_req *req, bool *ret_end
 {
     struct fetch_target t;
     struct fetch_job *j = NULL;
-    enum rc rc = fetch_url_judge(&f->conf->allow_hosts, req->url, &t, err);
+    enum rc rc = fetch_url_target(f, req->url, &t, err);
     if (rc == RC_OK)
         rc = fetch_job_new(req, (int)f->conf->fetch_attempts, &j, err);
     if (rc != RC_OK)
         return rc;
-    if (fetch_pause_reserve(f, f->pending + 1) != RC_OK ||
+    if (fetch_due_reserve(f, f->pending + f->n_hosts + 2) != RC_OK ||
         fetch_place_enter(f, &t, &j->home) != RC_OK) {
         free(j);
         return err_set(err, RC_NOMEM, "", "out of memory");
     }
     j->ret_ended = ret_ended;
     f->pending++;
-    fetch_queue_push(f, j);
+    fetch_queue_push(f, j, clock_mono());
     return RC_OK;
 }
 

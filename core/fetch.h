@@ -7,6 +7,19 @@
  * capped at 10 s; a Retry-After up to 10 s is honoured, with a longer one the response is handed
  * out at once, for the caller to plan).
  *
+ * Towards a host (host and port: two ports are two services) the engine is polite beyond that, and
+ * remembers it after the request that taught it has ended:
+ *   - at most per_host_rate requests a second, two seconds' worth at once; the rest waits without a
+ *     slot.
+ *   - Retry-After with 429 or 503 pauses the host for all: requests wait for up to 10 s; beyond they
+ *     end at once as DEFERRED, with the time left in retry_after_ms.
+ *   - after breaker_failures failures in a row requests end at once as HOST_DOWN, until one request
+ *     in breaker_s (doubled each time, up to 10 min) is answered. What counts as a failure, and the
+ *     states, are drawn in fetch_host.c.
+ *
+ * Memory: a slot (some 12 KiB with libcurl's handle) per request in flight, at most max_concurrency
+ * and reused; a request that waits costs its own strings and some 400 bytes.
+ *
  * Invariants
  *   1. https, or http for hosts in allow_hosts; nothing else. No proxy, no netrc, no cookies, no
  *      user-info in URLs.
@@ -53,7 +66,7 @@ struct fetch_header {
 struct fetch_res {
     enum fetch_end end;
     int http;                       /* status of the final response, 0 when none */
-    int attempts;                   /* how often it was tried */
+    int attempts;                   /* how often it was tried; 0 when the host was left alone */
     int redirects;                  /* hops followed */
     bool moved_permanently;         /* a hop was 301 or 308: reported, never adopted */
     char final_url[FETCH_URL_MAX];  /* where the final response came from */
@@ -64,7 +77,8 @@ struct fetch_res {
     char content_encoding[32];
     char location[FETCH_URL_MAX]; /* of the final response; "" also when it was refused */
     int64_t content_length;       /* -1 when not announced */
-    int64_t retry_after_ms;       /* -1 when absent or unreadable; clamped to a day */
+    int64_t retry_after_ms;       /* -1 when absent or unreadable; clamped to a day; with DEFERRED
+                                     and HOST_DOWN how long the host is left alone */
     int64_t date_ms;              /* Date header, -1 when absent */
     int64_t bytes_in;             /* body bytes received in all attempts and hops */
     int64_t wire_in;              /* and with headers */
@@ -85,7 +99,7 @@ struct fetch_req {
     /* Called before the first body byte of each attempt, or at its end when the body is empty:
      * forget what came before. res holds status and headers. Return RC_OK to receive the body,
      * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
-     * for redirects and responses that are tried again. May be NULL. */
+     * for redirects and responses that are worth another try. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
     enum rc (*on_body)(void *ctx, const void *p, size_t n);  /* NULL: discarded */
     void (*on_done)(void *ctx, const struct fetch_res *res); /* required; may start new requests */
@@ -94,7 +108,7 @@ struct fetch_req {
 
 struct fetch;
 
-/* Reads max_concurrency, per_host, time-outs, allow_hosts, operator_* from conf, which must
+/* Reads max_concurrency, per_host, per_host_rate, breaker_*, time-outs, allow_hosts, operator_* from conf, which must
  * outlive the engine. TLS trust: the system bundle, loaded once and shared; SSL_CERT_FILE adds to
  * it (tests use it). */
 MUST_CHECK enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err);
@@ -131,5 +145,11 @@ void fetch_url_clean(const char *url, char *out, size_t n);
 void fetch_url_place(const char *url, char out[FETCH_URL_MAX]);
 /* Host part of a URL in lower case, "" when it has none or it does not fit. IPv6 in brackets. */
 void fetch_url_host(const char *url, char *out, size_t n);
+/* Absolute form of a reference met in a document at base, without its fragment; what a URL may not
+ * hold as it is, is percent-encoded. RC_INVALID when that is no http or https URL. */
+MUST_CHECK enum rc fetch_url_join(const char *base, const char *ref, char ret[FETCH_URL_MAX],
+                                  struct err *err);
+/* Scheme, host and port alike? False also for what is no http or https URL. */
+bool fetch_url_same_origin(const char *x, const char *y);
 
 #endif

@@ -105,7 +105,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *ctx)
         return stop(s, FETCH_TOO_LARGE);
     if (!s->place.host->warm) {
         s->place.host->warm = true;
-        fetch_host_offer(s->f, s->place.host);
+        fetch_host_offer(s->f, s->place.host, clock_mono());
     }
     fetch_head_line(&s->head, &s->res, (struct str){p, n});
     return n;
@@ -184,7 +184,6 @@ static CURLcode set_fixed(struct fetch_slot *s)
     SET(SSL_CTX_FUNCTION, on_ssl_ctx);
     SET(SSL_CTX_DATA, s->f);
     SET(SHARE, s->f->share);
-    SET(USERAGENT, s->f->user_agent);
     SET(CONNECTTIMEOUT_MS, (long)s->f->conf->connect_timeout_ms);
     SET(LOW_SPEED_LIMIT, FETCH_LOW_SPEED_BPS);
     SET(LOW_SPEED_TIME, s->f->low_speed_s);
@@ -220,11 +219,13 @@ void fetch_slot_free(struct fetch_slot *s)
     free(s);
 }
 
-/* The list is made of the slot's own nodes and the job's own strings: nothing to allocate. */
+/* The list is made of the slot's own nodes and the job's own strings: nothing to allocate. The
+ * User-Agent is in it because libcurl writes letter by letter, and its own option twice. */
 static struct curl_slist *header_list(struct fetch_slot *s)
 {
     static char identity[] = "Accept-Encoding: identity", no_expect[] = "Expect:";
-    struct curl_slist *node = s->nodes;
+    struct curl_slist *node = s->nodes + 1;
+    s->nodes[0] = (struct curl_slist){s->f->user_agent, node};
     *node = (struct curl_slist){identity, NULL};
     if (s->job->method == FETCH_POST) {
         node->next = node + 1;
@@ -239,15 +240,23 @@ static struct curl_slist *header_list(struct fetch_slot *s)
     return s->nodes;
 }
 
+/* A new handle is set to GET. The body of a POST belongs to its job, so it is always told. */
 static CURLcode set_method(struct fetch_slot *s)
 {
-    if (s->job->method == FETCH_HEAD)
-        return curl_easy_setopt(s->easy, CURLOPT_NOBODY, 1L);
-    if (s->job->method == FETCH_GET)
-        return curl_easy_setopt(s->easy, CURLOPT_HTTPGET, 1L);
-    CURLcode rc = curl_easy_setopt(s->easy, CURLOPT_POST, 1L);
-    SET(POSTFIELDSIZE_LARGE, (curl_off_t)s->job->body.n);
-    SET(POSTFIELDS, s->job->body.p);
+    enum fetch_method method = s->job->method;
+    CURLcode rc = CURLE_OK;
+    if (method == s->told_method && method != FETCH_POST)
+        return CURLE_OK;
+    if (method == FETCH_POST) {
+        SET(POST, 1L);
+        SET(POSTFIELDSIZE_LARGE, (curl_off_t)s->job->body.n);
+        SET(POSTFIELDS, s->job->body.p);
+    } else if (method == FETCH_HEAD) {
+        SET(NOBODY, 1L);
+    } else {
+        SET(HTTPGET, 1L);
+    }
+    s->told_method = method;
     return rc;
 }
 
@@ -256,11 +265,22 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
     CURLcode rc = set_method(s);
     SET(URL, s->res.final_url);
     SET(HTTPHEADER, header_list(s));
-    SET(TIMEOUT_MS, (long)s->left_ms);
-    SET(PINNEDPUBLICKEY, s->job->pin);
+    if (s->left_ms != s->told_ms) {
+        SET(TIMEOUT_MS, (long)s->left_ms);
+    }
+    s->told_ms = s->left_ms;
+    if (s->job->pin || s->pinned) {
+        SET(PINNEDPUBLICKEY, s->job->pin);
+    }
+    s->pinned = s->job->pin != NULL;
     s->error[0] = '\0';
     if (rc == CURLE_OK && curl_multi_add_handle(s->f->multi, s->easy) != CURLM_OK)
         rc = CURLE_OUT_OF_MEMORY;
+    if (rc != CURLE_OK) { /* who knows what it was told: all of it again */
+        s->told_method = FETCH_POST;
+        s->told_ms = 0;
+        s->pinned = true;
+    }
     return rc;
 }
 #undef SET
@@ -330,8 +350,8 @@ static enum rc user_agent(struct fetch *f, struct err *err)
         return err_set(err, RC_INVALID, "operator_contact", "must not hold control characters");
     const char *open = *name || *contact ? " (" : "", *close = *open ? ")" : "";
     const char *between = *name && *contact ? "; " : "";
-    snprintf(f->user_agent, sizeof f->user_agent, "freshet/%s%s%s%s%s%s", freshet_version, open,
-             name, between, contact, close);
+    snprintf(f->user_agent, sizeof f->user_agent, "User-Agent: freshet/%s%s%s%s%s%s",
+             freshet_version, open, name, between, contact, close);
     return RC_OK;
 }
 

@@ -57,9 +57,18 @@ static bool etag_ok(struct str v)
     return v.n >= 2 && v.p[0] == '"' && memchr(v.p + 1, '"', v.n - 1) == v.p + v.n - 1;
 }
 
+/* Printable ASCII, as nearly all values are: clean, and UTF-8. */
+static bool is_plain(struct str v)
+{
+    unsigned char odd = 0;
+    for (size_t i = 0; i < v.n; i++)
+        odd |= (unsigned char)(v.p[i] - 0x20) > 0x7e - 0x20;
+    return !odd;
+}
+
 static void set_text(const struct field *f, struct fetch_res *res, struct str v)
 {
-    if (v.n >= f->room || !str_is_clean(v) || !str_is_utf8(v))
+    if (v.n >= f->room || (!is_plain(v) && (!str_is_clean(v) || !str_is_utf8(v))))
         return;
     if (f->kind == ETAG && !etag_ok(v))
         return;
@@ -68,12 +77,25 @@ static void set_text(const struct field *f, struct fetch_res *res, struct str v)
     at[v.n] = '\0';
 }
 
-static void set_number(const struct field *f, struct fetch_res *res, struct str v)
+static enum rc read_date(struct fetch_head *h, struct str v, int64_t *ret)
+{
+    if (v.n >= sizeof h->date)
+        return RC_INVALID;
+    if (!str_is(v, h->date)) {
+        TRY(time_parse_http(v, &h->date_ms));
+        snprintf(h->date, sizeof h->date, "%.*s", STR_FMT(v));
+    }
+    *ret = h->date_ms;
+    return RC_OK;
+}
+
+static void set_number(struct fetch_head *h, const struct field *f, struct fetch_res *res,
+                       struct str v)
 {
     int64_t n = -1;
     if (f->kind == LENGTH && (str_to_i64(v, &n) != RC_OK || n < 0))
         return;
-    if (f->kind == DATE && time_parse_http(v, &n) != RC_OK)
+    if (f->kind == DATE && read_date(h, v, &n) != RC_OK)
         return;
     if (f->kind == RETRY)
         n = fetch_retry_after(v, clock_now());
@@ -113,7 +135,7 @@ static void take_field(struct fetch_head *h, struct fetch_res *res, struct str n
         else if (is_text(f))
             set_text(f, res, v);
         else
-            set_number(f, res, v);
+            set_number(h, f, res, v);
         h->seen |= 1u << i;
         return;
     }
@@ -146,7 +168,7 @@ void fetch_head_line(struct fetch_head *h, struct fetch_res *res, struct str lin
     line = without_crlf(line);
     if (!line.n) {
         h->done = res->http >= 200;
-    } else if (str_starts(line, STR("HTTP/"))) {
+    } else if (*line.p == 'H' && str_starts(line, STR("HTTP/"))) {
         fetch_head_begin(h, res);
         res->http = status_of(line);
     } else if (*line.p == ' ' || *line.p == '\t') {

@@ -4,7 +4,8 @@
  *   fetch_job.c     a request, checked and copied
  *   fetch_curl.c    everything that touches libcurl: handles, callbacks, epoll, TLS trust
  *   fetch_url.c     which URL may be fetched, where a redirect leads
- *   fetch_queue.c   requests that wait: fair over hosts, and pauses before another try
+ *   fetch_host.c    hosts: budget, Retry-After, circuit breaker
+ *   fetch_queue.c   requests that wait: fair over hosts, and for a time
  *   fetch_head.c    response headers
  *   fetch_policy.c  addresses, allow list, clean URLs, Retry-After
  *
@@ -13,8 +14,9 @@
  * slots, reused; a job that waits has none. A hop is one HTTP exchange of an attempt.
  *
  *   queued --slot--> hop --redirect--> hop ... --> done
- *     ^               |  `--other host is full--> parked (keeps its slot) --> hop
- *     `---- paused <--' transient end, tries left
+ *    ^ |              |  `--other host is not ready--> parked (keeps its slot) --> hop
+ *    | `--> refused --|---> done, without a slot: the host is down or asked for a long pause
+ *    `---- paused <---' transient end, tries left
  */
 #ifndef FRESHET_CORE_FETCH_INTERNAL_H
 #define FRESHET_CORE_FETCH_INTERNAL_H
@@ -33,13 +35,27 @@
 #define FETCH_LOW_SPEED_BPS 64L
 #define FETCH_LOW_SPEED_S 30L
 #define FETCH_HOST_MAX 256 /* a DNS name has at most 253 characters */
-#define FETCH_BUCKETS 1024 /* of the host table */
+#define FETCH_BUCKETS 4096 /* of the host table */
+/* Hosts nobody refers to, remembered for their budget, pause and breaker: some 250 bytes each, so
+ * 2 MiB. More hosts than the sources of a nation have. */
+#define FETCH_IDLE_HOSTS_MAX 8192
+#define FETCH_WARM_MS 60000         /* idle for so long, a host counts as new for TLS */
+#define FETCH_BREAKER_MAX_MS 600000 /* a host that is back is found within ten minutes */
 
 /* Where a URL points to. `listed`: it is in allow_hosts and may use what that grants. */
 struct fetch_target {
-    char host[FETCH_HOST_MAX]; /* lower case */
+    char host[FETCH_HOST_MAX];     /* lower case */
+    char name[FETCH_HOST_MAX + 8]; /* host:port */
     int port;
     bool https, listed;
+};
+
+/* The judgement of the last URL of an origin: sources come in thousands per host, and to read a URL
+ * costs as much as to queue it. */
+#define FETCH_MEMOS 32
+struct fetch_memo {
+    char origin[96]; /* "https://host:port/" as it was spelled */
+    struct fetch_target target;
 };
 
 struct fetch_job;
@@ -47,17 +63,27 @@ struct fetch_slot;
 STAILQ_HEAD(fetch_jobs, fetch_job);
 STAILQ_HEAD(fetch_slots, fetch_slot);
 
-/* A host that some job refers to. */
+/* A host and port. fetch_host.c explains. Times are clock_mono. */
 struct fetch_host {
     struct fetch_host *next; /* in its bucket */
     STAILQ_ENTRY(fetch_host) ring_link;
+    TAILQ_ENTRY(fetch_host) idle_link; /* while refs is 0 */
     struct fetch_jobs waiting;
     size_t refs;
+    int64_t idle_since;
     int in_flight;
     bool in_ring;
-    bool warm; /* one exchange was tried; before that an https host gets one request at a time, so
-                  that the rest finds a connection to share or a TLS session to resume */
-    char name[];
+    bool timed; /* has an entry in the heap */
+    bool warm;  /* one exchange was tried; before that an https host gets one request at a time, so
+                   that the rest finds a connection to share or a TLS session to resume */
+    bool probing;              /* half-open, and its one request is under way */
+    int failures;              /* in a row */
+    int opened;                /* how often in a row the breaker opened; 0: it is closed */
+    enum fetch_end why;        /* the last failure; FETCH_OK: an HTTP status */
+    int64_t open_until;        /* the breaker; half-open from then on */
+    int64_t quiet_until;       /* Retry-After */
+    int64_t tokens, tokens_at; /* the budget in thousandths of a request, as of then */
+    char name[];               /* host:port */
 };
 STAILQ_HEAD(fetch_ring, fetch_host);
 
@@ -89,7 +115,6 @@ struct fetch_job {
     bool *ret_ended; /* set when it ended, for fetch_one */
     struct fetch_place home;
     int64_t started; /* first attempt, clock_mono */
-    int64_t due;     /* while paused: when to go on, clock_mono */
     int64_t bytes_in, wire_in;
     struct fetch_line lines[]; /* the strings follow */
 };
@@ -98,6 +123,9 @@ struct fetch_head {
     unsigned seen; /* a bit per known field */
     int last;      /* field of the line before, -1 when unknown */
     bool done;     /* the final response's header is complete */
+    /* The last Date and its meaning, which many responses share; outlives them. */
+    char date[40];
+    int64_t date_ms;
 };
 
 struct fetch_slot {
@@ -108,6 +136,7 @@ struct fetch_slot {
     struct fetch_job *job;
     struct fetch_place place; /* of this hop */
     bool keep_secrets;        /* the origin is still the first one */
+    bool probe;               /* this hop decides whether its host is up again */
     int64_t left_ms;          /* of the attempt, when the hop began */
     int64_t deadline;
     struct fetch_head head;
@@ -116,18 +145,30 @@ struct fetch_slot {
     bool connected, begun, refused;
     bool stopped; /* by us, with: */
     enum fetch_end end;
-    struct curl_slist nodes[FETCH_REQ_HEADERS_MAX + 2];
+    struct curl_slist nodes[FETCH_REQ_HEADERS_MAX + 3];
+    /* What the handle was told already, and keeps. */
+    enum fetch_method told_method;
+    bool pinned;
+    int64_t told_ms;
     char error[CURL_ERROR_SIZE];
     struct fetch_res res;
+};
+
+/* Something that goes on at a time: a job that paused, or a host that jobs wait for. */
+struct fetch_due {
+    int64_t at; /* clock_mono */
+    struct fetch_job *job;
+    struct fetch_host *host; /* when job is NULL */
 };
 
 struct fetch {
     const struct conf *conf;
     CURLM *multi;
     CURLSH *share;
-    void *trust;    /* X509_STORE, loaded when TLS is first needed */
-    char *extra_ca; /* a copy of SSL_CERT_FILE, or NULL */
-    char user_agent[256];
+    void *trust;          /* X509_STORE, loaded when TLS is first needed */
+    char *extra_ca;       /* a copy of SSL_CERT_FILE, or NULL */
+    char user_agent[256]; /* the header line */
+    struct fetch_memo memos[FETCH_MEMOS];
     long low_speed_s;
     int epoll, wake;
     int64_t timer_at; /* when libcurl wants to be called, clock_mono */
@@ -136,9 +177,12 @@ struct fetch {
     struct fetch_slots free_slots, parked;
     LIST_HEAD(, fetch_slot) slots;
     struct fetch_host *hosts[FETCH_BUCKETS];
-    struct fetch_ring ring;    /* hosts with waiting jobs; those without room leave when met */
-    struct fetch_job **paused; /* heap by due; room for every pending job */
-    size_t n_paused, paused_room;
+    TAILQ_HEAD(, fetch_host) idle; /* nobody refers to them; the longest idle first */
+    size_t n_hosts, n_idle;
+    struct fetch_ring ring; /* hosts with waiting jobs; those that are not ready leave when met */
+    struct fetch_jobs refused; /* to be ended without a try */
+    struct fetch_due *due;     /* heap */
+    size_t n_due, due_room;
 };
 
 /* fetch_head.c */
@@ -149,6 +193,9 @@ void fetch_head_line(struct fetch_head *h, struct fetch_res *res, struct str lin
 /* Reads an absolute URL and says whether it may be fetched at all: RC_INVALID or RC_BLOCKED. */
 MUST_CHECK enum rc fetch_url_judge(const struct conf_list *allow, const char *url,
                                    struct fetch_target *ret, struct err *err);
+/* The same for the engine's own list, remembered per origin. */
+MUST_CHECK enum rc fetch_url_target(struct fetch *f, const char *url, struct fetch_target *ret,
+                                    struct err *err);
 /* Absolute form of a Location met at base. */
 MUST_CHECK enum rc fetch_url_resolve(const char *base, const char *location,
                                      char ret[FETCH_URL_MAX], struct err *err);
@@ -158,22 +205,39 @@ MUST_CHECK enum rc fetch_url_resolve(const char *base, const char *location,
 MUST_CHECK enum rc fetch_job_new(const struct fetch_req *req, int default_attempts,
                                  struct fetch_job **ret, struct err *err);
 
-/* fetch_queue.c */
+/* fetch_host.c */
 /* Refers to the host of a target, which comes to be when it is new. RC_NOMEM. */
 MUST_CHECK enum rc fetch_place_enter(struct fetch *f, const struct fetch_target *t,
                                      struct fetch_place *ret);
 void fetch_place_leave(struct fetch *f, struct fetch_place *p);
-bool fetch_host_has_room(const struct fetch *f, const struct fetch_host *h);
-/* To be called when a host may have got room. */
-void fetch_host_offer(struct fetch *f, struct fetch_host *h);
-void fetch_queue_push(struct fetch *f, struct fetch_job *j);
-/* The next job whose host has room, round robin over hosts; NULL when there is none. */
-struct fetch_job *fetch_queue_next(struct fetch *f);
-/* Room in the heap for n jobs, so that pausing cannot fail. */
-MUST_CHECK enum rc fetch_pause_reserve(struct fetch *f, size_t n);
-void fetch_pause_push(struct fetch *f, struct fetch_job *j);
-/* A job whose pause is over at `now`, or NULL. */
-struct fetch_job *fetch_pause_pop(struct fetch *f, int64_t now);
+/* All hosts, and the jobs that wait at them or were refused. */
+void fetch_hosts_free(struct fetch *f);
+/* FETCH_OK, or the end of a request that would be made now: FETCH_DEFERRED, FETCH_HOST_DOWN. */
+enum fetch_end fetch_host_refusal(const struct fetch_host *h, int64_t now);
+/* How long it still wants to be left alone. */
+int64_t fetch_host_left_ms(const struct fetch_host *h, int64_t now);
+/* May a request go out now? When only time has to pass, the loop will be woken for it. */
+bool fetch_host_ready(struct fetch *f, struct fetch_host *h, int64_t now);
+/* Its entry in the heap came up. */
+void fetch_host_woken(struct fetch *f, struct fetch_host *h, int64_t now);
+/* Counts a hop that begins; true when it is the one by which a half-open host is judged. */
+bool fetch_host_take(struct fetch *f, struct fetch_host *h, int64_t now);
+/* Learns from a hop that ended, and lets the jobs that wait go on or refuses them. */
+void fetch_host_heard(struct fetch_slot *s, enum fetch_end end, int64_t now);
+
+/* fetch_queue.c */
+/* To be called when a host may have become ready. */
+void fetch_host_offer(struct fetch *f, struct fetch_host *h, int64_t now);
+/* The same, when it may also have begun to refuse. */
+void fetch_queue_review(struct fetch *f, struct fetch_host *h, int64_t now);
+void fetch_queue_push(struct fetch *f, struct fetch_job *j, int64_t now);
+/* The next job whose host is ready, round robin over hosts; NULL when there is none. */
+struct fetch_job *fetch_queue_next(struct fetch *f, int64_t now);
+/* Room in the heap for n entries, so that pausing cannot fail. */
+MUST_CHECK enum rc fetch_due_reserve(struct fetch *f, size_t n);
+void fetch_due_push(struct fetch *f, struct fetch_due d);
+/* The earliest entry whose time has come at `now`; false when there is none. */
+bool fetch_due_pop(struct fetch *f, int64_t now, struct fetch_due *ret);
 
 /* fetch_curl.c */
 MUST_CHECK enum rc fetch_curl_open(struct fetch *f, struct err *err);

@@ -1,97 +1,46 @@
-/* fetch_queue: requests that wait, and the hosts they wait for.
+/* fetch_queue: requests that wait: at their host, fair over hosts, or for a time.
  *
  * Invariants
- *   1. A host exists as long as some job or slot refers to it, no longer.
- *   2. A host with waiting jobs and room is in the ring, exactly once. One without room may be in
- *      it still; it leaves when it is met and comes back with fetch_host_offer.
- *   3. Jobs of one host start in the order they came; hosts take turns, one job each.
- *   4. The heap has room for every pending job, so that a pause cannot fail.
+ *   1. A host with waiting jobs is in the ring, exactly once, when it is ready, and else has an
+ *      entry in the heap or a hop in flight whose end offers it again. One that is not ready may be
+ *      in the ring still; it leaves when it is met.
+ *   2. Jobs of one host start in the order they came; hosts take turns, one job each.
+ *   3. The heap has room for every pending job and every host, so that a pause cannot fail.
  */
 #include "core/fetch_internal.h"
 
-/* ---- hosts ---------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------ */
 
-static struct fetch_host **bucket_of(struct fetch *f, const char *name)
+void fetch_host_offer(struct fetch *f, struct fetch_host *h, int64_t now)
 {
-    uint32_t h = 2166136261u; /* FNV-1a: names come from the operator's own sources */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return &f->hosts[h % FETCH_BUCKETS];
-}
-
-static struct fetch_host *host_new(const char *name, bool https)
-{
-    size_t n = strlen(name) + 1;
-    struct fetch_host *h = calloc(1, sizeof *h + n);
-    if (!h)
-        return NULL;
-    memcpy(h->name, name, n);
-    STAILQ_INIT(&h->waiting);
-    h->warm = !https;
-    return h;
-}
-
-enum rc fetch_place_enter(struct fetch *f, const struct fetch_target *t, struct fetch_place *ret)
-{
-    struct fetch_host **b = bucket_of(f, t->host), *h = *b;
-    while (h && strcmp(h->name, t->host) != 0)
-        h = h->next;
-    if (!h) {
-        h = host_new(t->host, t->https);
-        if (!h)
-            return RC_NOMEM;
-        h->next = *b;
-        *b = h;
-    }
-    h->refs++;
-    *ret = (struct fetch_place){h, t->port, t->https, t->listed};
-    return RC_OK;
-}
-
-void fetch_place_leave(struct fetch *f, struct fetch_place *p)
-{
-    struct fetch_host *h = p->host;
-    p->host = NULL;
-    if (!h || --h->refs)
-        return;
-    if (h->in_ring)
-        STAILQ_REMOVE(&f->ring, h, fetch_host, ring_link);
-    struct fetch_host **at = bucket_of(f, h->name);
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
-    free(h);
-}
-
-bool fetch_host_has_room(const struct fetch *f, const struct fetch_host *h)
-{
-    return h->in_flight < (h->warm ? f->conf->per_host : 1);
-}
-
-void fetch_host_offer(struct fetch *f, struct fetch_host *h)
-{
-    if (h->in_ring || STAILQ_EMPTY(&h->waiting) || !fetch_host_has_room(f, h))
+    if (h->in_ring || STAILQ_EMPTY(&h->waiting) || !fetch_host_ready(f, h, now))
         return;
     h->in_ring = true;
     STAILQ_INSERT_TAIL(&f->ring, h, ring_link);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------ */
-
-void fetch_queue_push(struct fetch *f, struct fetch_job *j)
+void fetch_queue_review(struct fetch *f, struct fetch_host *h, int64_t now)
 {
-    STAILQ_INSERT_TAIL(&j->home.host->waiting, j, link);
-    fetch_host_offer(f, j->home.host);
+    if (fetch_host_refusal(h, now) != FETCH_OK)
+        STAILQ_CONCAT(&f->refused, &h->waiting);
+    else
+        fetch_host_offer(f, h, now);
 }
 
-struct fetch_job *fetch_queue_next(struct fetch *f)
+void fetch_queue_push(struct fetch *f, struct fetch_job *j, int64_t now)
+{
+    STAILQ_INSERT_TAIL(&j->home.host->waiting, j, link);
+    fetch_queue_review(f, j->home.host, now);
+}
+
+struct fetch_job *fetch_queue_next(struct fetch *f, int64_t now)
 {
     struct fetch_host *h;
     while ((h = STAILQ_FIRST(&f->ring))) {
         STAILQ_REMOVE_HEAD(&f->ring, ring_link);
         h->in_ring = false;
         struct fetch_job *j = STAILQ_FIRST(&h->waiting);
-        if (!j || !fetch_host_has_room(f, h))
+        if (!j || !fetch_host_ready(f, h, now))
             continue;
         STAILQ_REMOVE_HEAD(&h->waiting, link);
         return j;
@@ -99,43 +48,44 @@ struct fetch_job *fetch_queue_next(struct fetch *f)
     return NULL;
 }
 
-/* ---- pauses: a binary heap, the earliest on top --------------------------------------------- */
+/* ---- waiting for a time: a binary heap, the earliest on top ---------------------------------- */
 
-enum rc fetch_pause_reserve(struct fetch *f, size_t n)
+enum rc fetch_due_reserve(struct fetch *f, size_t n)
 {
-    if (n <= f->paused_room)
+    if (n <= f->due_room)
         return RC_OK;
-    size_t room = n < 64 ? 64 : n * 2;
-    struct fetch_job **grown = reallocarray(f->paused, room, sizeof *grown);
+    size_t room = n < 64 ? 64 : n + n / 2;
+    struct fetch_due *grown = reallocarray(f->due, room, sizeof *grown);
     if (!grown)
         return RC_NOMEM;
-    f->paused = grown;
-    f->paused_room = room;
+    f->due = grown;
+    f->due_room = room;
     return RC_OK;
 }
 
-void fetch_pause_push(struct fetch *f, struct fetch_job *j)
+void fetch_due_push(struct fetch *f, struct fetch_due d)
 {
-    size_t at = f->n_paused++;
-    for (; at && f->paused[(at - 1) / 2]->due > j->due; at = (at - 1) / 2)
-        f->paused[at] = f->paused[(at - 1) / 2];
-    f->paused[at] = j;
+    size_t at = f->n_due++;
+    for (; at && f->due[(at - 1) / 2].at > d.at; at = (at - 1) / 2)
+        f->due[at] = f->due[(at - 1) / 2];
+    f->due[at] = d;
 }
 
-struct fetch_job *fetch_pause_pop(struct fetch *f, int64_t now)
+bool fetch_due_pop(struct fetch *f, int64_t now, struct fetch_due *ret)
 {
-    if (!f->n_paused || f->paused[0]->due > now)
-        return NULL;
-    struct fetch_job *top = f->paused[0], *last = f->paused[--f->n_paused];
+    if (!f->n_due || f->due[0].at > now)
+        return false;
+    *ret = f->due[0];
+    struct fetch_due last = f->due[--f->n_due];
     size_t at = 0, child;
-    while ((child = 2 * at + 1) < f->n_paused) {
-        if (child + 1 < f->n_paused && f->paused[child + 1]->due < f->paused[child]->due)
+    while ((child = 2 * at + 1) < f->n_due) {
+        if (child + 1 < f->n_due && f->due[child + 1].at < f->due[child].at)
             child++;
-        if (f->paused[child]->due >= last->due)
+        if (f->due[child].at >= last.at)
             break;
-        f->paused[at] = f->paused[child];
+        f->due[at] = f->due[child];
         at = child;
     }
-    f->paused[at] = last;
-    return top;
+    f->due[at] = last;
+    return true;
 }

@@ -4,7 +4,8 @@
  * Invariants
  *   1. https for any host, http for hosts in allow_hosts, nothing else; no user-info.
  *   2. Messages show URLs through fetch_url_clean only.
- *   3. This is the judgement of the text; addresses are judged when they are connected to.
+ *   3. A remembered judgement is of the same bytes up to the slash that ends the authority.
+ *   4. This is the judgement of the text; addresses are judged when they are connected to.
  */
 #include "core/fetch_internal.h"
 
@@ -55,16 +56,15 @@ static enum rc host_port(CURLU *u, struct fetch_target *t)
     for (; host[i]; i++)
         t->host[i] = host[i] >= 'A' && host[i] <= 'Z' ? (char)(host[i] + 32) : host[i];
     t->host[i] = '\0';
+    snprintf(t->name, sizeof t->name, "%s:%d", t->host, t->port);
     return RC_OK;
 }
 
-enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct fetch_target *ret,
-                        struct err *err)
+/* What the text says, whether or not it may be fetched. */
+static enum rc origin_of(const char *url, struct fetch_target *ret, struct err *err)
 {
-    struct fetch_target t;
-    enum rc rc = scheme_check(url, &t.https, err);
-    if (rc != RC_OK)
-        return rc;
+    struct fetch_target t = {0};
+    TRY(scheme_check(url, &t.https, err));
     if (fetch_url_has_user(url))
         return refuse(err, RC_BLOCKED, url, "no user or password in URLs, use headers");
     CLEANUP(url_free) CURLU *u = curl_url();
@@ -73,10 +73,55 @@ enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct f
     if (curl_url_set(u, CURLUPART_URL, url, CURLU_DISALLOW_USER) != CURLUE_OK ||
         host_port(u, &t) != RC_OK)
         return refuse(err, RC_INVALID, url, "is not a URL");
+    *ret = t;
+    return RC_OK;
+}
+
+enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct fetch_target *ret,
+                        struct err *err)
+{
+    struct fetch_target t;
+    TRY(origin_of(url, &t, err));
     t.listed = fetch_host_allowed(allow, str_of(t.host), t.port);
     if (!t.https && !t.listed)
         return refuse(err, RC_BLOCKED, url, "http only for hosts in allow_hosts");
     *ret = t;
+    return RC_OK;
+}
+
+/* "https://host:port/" of a URL, 0 when it does not begin like that. What follows this slash cannot
+ * change where the URL points to. */
+static size_t origin_len(const char *url)
+{
+    const char *authority = strstr(url, "://");
+    size_t n = authority ? strcspn(authority + 3, "/?#") : 0;
+    return n && authority[3 + n] == '/' ? (size_t)(authority + 3 + n + 1 - url) : 0;
+}
+
+static struct fetch_memo *memo_of(struct fetch *f, const char *url, size_t n)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)url[i]) * 16777619u;
+    return &f->memos[h % FETCH_MEMOS];
+}
+
+enum rc fetch_url_target(struct fetch *f, const char *url, struct fetch_target *ret,
+                         struct err *err)
+{
+    bool https;
+    size_t n = origin_len(url);
+    if (n == 0 || n >= sizeof f->memos[0].origin)
+        return fetch_url_judge(&f->conf->allow_hosts, url, ret, err);
+    struct fetch_memo *m = memo_of(f, url, n);
+    if (strncmp(m->origin, url, n) == 0 && m->origin[n] == '\0') {
+        *ret = m->target;
+        return scheme_check(url, &https, err);
+    }
+    TRY(fetch_url_judge(&f->conf->allow_hosts, url, ret, err));
+    memcpy(m->origin, url, n);
+    m->origin[n] = '\0';
+    m->target = *ret;
     return RC_OK;
 }
 
@@ -97,4 +142,27 @@ enum rc fetch_url_resolve(const char *base, const char *location, char ret[FETCH
         return refuse(err, RC_INVALID, location, "the redirect leads to no URL");
     memcpy(ret, text, strlen(text) + 1);
     return RC_OK;
+}
+
+/* ---- for whoever reads URLs in documents ------------------------------------------------------ */
+
+enum rc fetch_url_join(const char *base, const char *ref, char ret[FETCH_URL_MAX], struct err *err)
+{
+    char url[FETCH_URL_MAX];
+    bool https;
+    if (!str_is_clean(str_of(ref)))
+        return err_set(err, RC_INVALID, "url", "a reference holds control characters");
+    if (fetch_url_resolve(base, ref, url, err) != RC_OK ||
+        scheme_check(url, &https, err) != RC_OK || fetch_url_has_user(url))
+        return refuse(err, RC_INVALID, ref, "a reference leads to no http or https URL");
+    memcpy(ret, url, strlen(url) + 1);
+    return RC_OK;
+}
+
+bool fetch_url_same_origin(const char *x, const char *y)
+{
+    struct fetch_target a, b;
+    struct err ignored;
+    return origin_of(x, &a, &ignored) == RC_OK && origin_of(y, &b, &ignored) == RC_OK &&
+           a.https == b.https && a.port == b.port && strcmp(a.host, b.host) == 0;
 }

@@ -69,6 +69,9 @@ MUST_CHECK enum rc json_canon_mut(struct buf *out, yyjson_mut_val *v, struct err
 /* ECMAScript number form, as RFC 8785 wants; out has at least 32 bytes. False for NaN and Inf. */
 bool json_number(double v, char out[32]);
 
+/* A number or a boolean as text, whole numbers with all their digits. False for anything else. */
+bool json_scalar(yyjson_val *v, char out[32]);
+
 /* Appends s as a JSON string with its quotes; what is not UTF-8 becomes U+FFFD. */
 void json_put_str(struct buf *out, struct str s);
 /* Appends a stored document with every base mark (escaped by JSON as \u001F) replaced. */

@@ -177,6 +177,19 @@ bool json_number(double v, char out[32])
     return true;
 }
 
+bool json_scalar(yyjson_val *v, char out[32])
+{
+    if (yyjson_is_uint(v))
+        snprintf(out, 32, "%llu", (unsigned long long)yyjson_get_uint(v));
+    else if (yyjson_is_sint(v))
+        snprintf(out, 32, "%lld", (long long)yyjson_get_sint(v));
+    else if (yyjson_is_bool(v))
+        snprintf(out, 32, "%s", yyjson_get_bool(v) ? "true" : "false");
+    else
+        return yyjson_is_real(v) && json_number(yyjson_get_real(v), out);
+    return true;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* yyjson's parsed and built values begin alike; its unsafe_ getters read both. Only stepping to

@@ -29,6 +29,7 @@
 #define LISTING_KEY_MAX 1024  /* a key of S3, the longest there are */
 #define LISTING_TEXT_MAX 1024 /* an ETag or a version */
 #define LISTING_URL_MAX 2048
+#define LISTING_BYTES_MAX (64u << 20) /* of the canonical form: what json_parse reads (JSON_MAX) */
 
 struct listing_entry {
     const char *key, *url; /* never "" */
@@ -44,17 +45,23 @@ struct listing {
 
 /* Entries and their texts live in the arena, which outlives the listing. */
 void listing_init(struct listing *l, struct arena *a);
-/* Copies e. RC_INVALID (names the key) for what breaks invariant 4, RC_TOO_LARGE beyond LISTING_MAX,
- * RC_NOMEM. */
+/* Copies e; an empty text counts as not told, hex digits become lower case. RC_INVALID (names the
+ * key) for what breaks invariant 4, RC_TOO_LARGE beyond LISTING_MAX, RC_NOMEM. */
 MUST_CHECK enum rc listing_add(struct listing *l, const struct listing_entry *e, struct err *err);
-/* Sorts. The same entry twice counts once; two that differ under one key are RC_INVALID. */
+/* Sorts. The same entry twice counts once; two under one key that are not alike in everything are
+ * RC_INVALID. Until then, and after RC_INVALID, only listing_add and listing_close may be called. */
 MUST_CHECK enum rc listing_close(struct listing *l, struct err *err);
-/* The canonical form of a closed listing, appended to out. */
+/* The canonical form of a closed listing, appended to out (LISTING_BYTES_MAX is room enough for what
+ * can be read again). On failure out holds a part: throw it away. */
 MUST_CHECK enum rc listing_write(const struct listing *l, struct buf *out, struct err *err);
-/* Reads the canonical form, or any JSON of that shape; verifies the checksum when there is one.
- * The result is closed. */
+/* Reads the canonical form, or any JSON of that shape: only `entries`, and in these key and url, must
+ * be there. RC_CORRUPT when there is a checksum or a count and it is not theirs. The result is
+ * closed. */
 MUST_CHECK enum rc listing_read(struct arena *a, struct str text, struct listing *ret,
                                 struct err *err);
+
+/* Invariant 3. */
+bool listing_differs(const struct listing_entry *old, const struct listing_entry *now);
 
 enum listing_change { LISTING_ADDED, LISTING_MODIFIED, LISTING_REMOVED };
 const char *listing_change_name(enum listing_change c); /* "added" */

@@ -45,6 +45,8 @@ bool str_is_utf8(struct str s);
 size_t str_utf8_len(struct str s);
 /* The start of s, at most max bytes, that does not end inside a UTF-8 sequence. */
 struct str str_cut(struct str s, size_t max);
+/* The same for printf: "%.*s", STR_CUT(text, 60) */
+#define STR_CUT(z, max) STR_FMT(str_cut(str_of(z), (max)))
 
 void hex_encode(const void *bytes, size_t n, char *out); /* writes 2n + 1 characters */
 /* s must be exactly 2n hex digits, either case. */

@@ -53,7 +53,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
     TAILQ_INIT(&d->idle);
-    d->env = (struct look_env){inst, NULL, &d->spool, look_ended, d};
+    d->env = (struct look_env){.inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
         rc = fetch_new(&inst->conf, &d->env.fetch, err);
@@ -91,6 +91,12 @@ void detect_free(struct detect **dp)
 void detect_wake_fd(struct detect *d, int fd)
 {
     fetch_wake_fd(d->env.fetch, fd);
+}
+
+void detect_trace(struct detect *d, detect_trace_fn *fn, void *ctx)
+{
+    d->env.trace = fn;
+    d->env.trace_ctx = ctx;
 }
 
 void detect_sweep(struct detect *d, int64_t before)

@@ -55,4 +55,9 @@ void detect_sweep(struct detect *d, int64_t before);
 /* Ends detect_drive's wait when fd becomes readable. */
 void detect_wake_fd(struct detect *d, int fd);
 
+struct look_step; /* detectors/look.h */
+typedef void detect_trace_fn(void *ctx, const struct look_step *s);
+/* Shows fn every request and what was made of its answer, for `check --explain`. */
+void detect_trace(struct detect *d, detect_trace_fn *fn, void *ctx);
+
 #endif

@@ -41,6 +41,7 @@ static enum outcome outcome_of_end(const struct fetch_res *res)
     case FETCH_BLOCKED:
     case FETCH_REDIRECTS:
     case FETCH_PIN: return OUTCOME_blocked;
+    case FETCH_DEFERRED: return OUTCOME_rate_limited;
     case FETCH_TRUNCATED:
     case FETCH_TOO_LARGE: return res->bytes_in > 0 ? OUTCOME_wrong_shape : OUTCOME_unavailable;
     default: return OUTCOME_unavailable;

@@ -74,6 +74,7 @@ struct verdict {
 struct detector {
     const char *name;
     int asks_max;
+    size_t memory_max; /* of the arena of a check; 0: enough for one that only looks at headers */
     struct ask (*plan)(const struct source *s, const struct check_state *st,
                        const struct conf *conf, int64_t now);
     struct verdict (*judge)(struct check_state *st, const struct answer *a, int64_t now);

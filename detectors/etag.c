@@ -14,16 +14,18 @@ static bool etag_usable(const struct check_state *st)
     return st->etag[0] != '\0' && st->etag_flaps < ETAG_FLAPS_MAX;
 }
 
-/* A date that we cannot read may still be what its server wants to hear. */
-static bool is_future(struct str date, int64_t now)
+/* Can this be when something on the web was modified? Files of reproducible builds are dated 1970
+ * or 1980, whatever is in them. A date that we cannot read may be what its server wants to hear. */
+static bool date_plausible(struct str date, int64_t now)
 {
     int64_t at;
-    return time_parse_http(date, &at) == RC_OK && at > now;
+    return time_parse_http(date, &at) != RC_OK || (at <= now && at >= time_civil(1990, 1, 1));
 }
 
 static bool date_usable(const struct check_state *st, int64_t now)
 {
-    return st->last_modified[0] != '\0' && !is_future(str_of(st->last_modified), now);
+    return st->last_modified[0] != '\0' && !st->date_doubted &&
+           date_plausible(str_of(st->last_modified), now);
 }
 
 static struct ask ask_get(const struct check_state *st, enum ask_why why, int64_t now)
@@ -37,17 +39,25 @@ static struct ask ask_plain(enum ask_why why)
     return (struct ask){.why = why};
 }
 
-struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
+bool etag_audit_due(const struct check_state *st, const struct conf *conf)
+{
+    return st->has_seen && conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every;
+}
+
+struct ask etag_ask(const struct check_state *st, int64_t now)
 {
     if (!st->has_seen)
         return ask_plain(ASK_FIRST);
-    if (conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every)
-        return ask_plain(ASK_AUDIT);
     struct ask ask = ask_get(st, ASK_VALIDATE, now);
     if (!ask.if_none_match && !ask.if_modified_since)
         return ask_plain(ASK_BLIND);
     ask.head = !st->head_refused;
     return ask;
+}
+
+struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
+{
+    return etag_audit_due(st, conf) ? ask_plain(ASK_AUDIT) : etag_ask(st, now);
 }
 
 /* ---- what a response offers ------------------------------------------------------------------ */
@@ -59,12 +69,16 @@ static struct str etag_of(const struct fetch_res *res)
     return str_is_clean(s) ? s : STR("");
 }
 
-/* The Last-Modified as given; one that lies ahead of the server's own clock is none. */
-static struct str date_of(const struct fetch_res *res, int64_t now)
+static struct str date_of(const struct fetch_res *res)
 {
     struct str s = str_of(res->last_modified);
-    bool usable = str_is_clean(s) && !is_future(s, res->date_ms >= 0 ? res->date_ms : now);
-    return usable ? s : STR("");
+    return str_is_clean(s) ? s : STR("");
+}
+
+/* By the server's own clock where it has one: it dates what it serves. */
+static bool date_believable(const struct fetch_res *res, int64_t now)
+{
+    return date_plausible(date_of(res), res->date_ms >= 0 ? res->date_ms : now);
 }
 
 enum place { PLACE_SAME, PLACE_OTHER_QUERY, PLACE_OTHER };
@@ -116,9 +130,14 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
         return verdict_failure(a->res);
     if (!place_trusted(st, a))
         return verdict_again(ask_plain(ASK_ELSEWHERE));
-    struct str etag = etag_of(a->res), date = date_of(a->res, now);
+    struct str etag = etag_of(a->res), date = date_of(a->res);
+    bool renewed =
+        (etag.n && !str_is(etag, st->etag)) || (date.n && !str_is(date, st->last_modified));
+    if (a->ask.head && renewed)
+        return verdict_again(ask_get(st, ASK_HEAD_SAID, now)); /* what GET says is stored */
     keep_validators(st, etag.n ? etag : str_of(st->etag),
                     date.n ? date : str_of(st->last_modified));
+    st->date_doubted |= !date_believable(a->res, now);
     /* HEAD that is refused, or cannot say what GET says, is not worth its round trip. */
     if (a->ask.why == ASK_NO_HEAD || a->ask.why == ASK_HEAD_SAID)
         st->head_refused = true;
@@ -127,21 +146,21 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
 }
 
 /* Does a 200 to HEAD prove that the version is the one we have? */
-static bool head_same(const struct check_state *st, const struct answer *a, int64_t now)
+static bool head_same(const struct check_state *st, const struct answer *a)
 {
-    struct str etag = etag_of(a->res), date = date_of(a->res, now);
+    struct str etag = etag_of(a->res);
     if (!place_trusted(st, a))
         return false;
     if (a->ask.if_none_match)
         return str_is(etag, st->etag) && !is_weak(etag);
     if (etag.n > 0 && st->etag_flaps < ETAG_FLAPS_MAX)
         return false; /* the GET had no ETag: HEAD is answered by somebody else */
-    return str_is(date, st->last_modified);
+    return str_is(date_of(a->res), st->last_modified);
 }
 
 static struct verdict judge_head(struct check_state *st, const struct answer *a, int64_t now)
 {
-    if (!head_same(st, a, now))
+    if (!head_same(st, a))
         return verdict_again(ask_get(st, ASK_HEAD_SAID, now));
     if (a->res->content_length > 0 && a->res->content_length != st->seen_size)
         return verdict_again(ask_plain(ASK_HEAD_LIED));
@@ -193,12 +212,12 @@ struct compared {
     bool etag_same, date_same, same_place, same_bytes;
 };
 
-static struct compared compare(const struct check_state *st, const struct answer *a, int64_t now)
+static struct compared compare(const struct check_state *st, const struct answer *a)
 {
     return (struct compared){
         .had = st->etag[0] != '\0' || st->last_modified[0] != '\0',
         .etag_same = str_is(etag_of(a->res), st->etag),
-        .date_same = str_is(date_of(a->res, now), st->last_modified),
+        .date_same = str_is(date_of(a->res), st->last_modified),
         .same_place = place_of(st, a->res) != PLACE_OTHER,
         .same_bytes = st->has_seen && sha256_eq(&st->seen_sha, &a->body.sha),
     };
@@ -214,16 +233,31 @@ static enum outcome outcome_of(const struct check_state *st, const struct compar
     return c->had && validators_same && c->same_place ? OUTCOME_silent_change : OUTCOME_changed;
 }
 
-/* What a whole body teaches about validators and HEAD. */
-static void learn(struct check_state *st, const struct answer *a, const struct compared *c)
+/* A strong ETag promises bytes; a weak one that stays when they move breaks no promise. */
+static void learn_etag(struct check_state *st, const struct answer *a, const struct compared *c)
 {
-    bool same_version = c->same_bytes && c->etag_same && c->date_same;
+    bool told = st->etag[0] != '\0' && !is_weak(str_of(st->etag)) && c->same_place;
     if (!c->same_bytes)
-        st->etag_flaps = 0;
+        st->etag_flaps = told && c->etag_same ? ETAG_FLAPS_MAX : 0;
     else if (!c->etag_same && st->etag[0] != '\0')
         st->etag_flaps++;
     else if (a->ask.why == ASK_AUDIT && st->etag_flaps < ETAG_FLAPS_MAX)
         st->etag_flaps = 0;
+}
+
+static void learn_date(struct check_state *st, const struct answer *a, const struct compared *c,
+                       int64_t now)
+{
+    bool constant = c->date_same && c->same_place && st->last_modified[0] != '\0' && !c->same_bytes;
+    if (!c->date_same)
+        st->date_doubted = false;
+    if (constant || !date_believable(a->res, now))
+        st->date_doubted = true;
+}
+
+static void learn_head(struct check_state *st, const struct answer *a, const struct compared *c)
+{
+    bool same_version = c->same_bytes && c->etag_same && c->date_same;
     if (a->ask.why == ASK_NO_HEAD)
         st->head_refused = true;
     if (same_version && (a->ask.why == ASK_HEAD_SAID || a->ask.why == ASK_HEAD_LIED))
@@ -235,11 +269,13 @@ static struct verdict judge_body(struct check_state *st, const struct answer *a,
     const char *wrong = body_wrong(st, a);
     if (wrong)
         return verdict_of(OUTCOME_wrong_shape, "%s", wrong);
-    struct compared c = compare(st, a, now);
+    struct compared c = compare(st, a);
     struct verdict v = verdict_of(outcome_of(st, &c), "%lld bytes%s", (long long)a->body.size,
                                   a->ask.why == ASK_AUDIT ? ", digest audit" : "");
-    learn(st, a, &c);
-    keep_validators(st, etag_of(a->res), date_of(a->res, now));
+    learn_etag(st, a, &c);
+    learn_date(st, a, &c, now);
+    learn_head(st, a, &c);
+    keep_validators(st, etag_of(a->res), date_of(a->res));
     fetch_url_place(a->res->final_url, st->validator_url);
     st->has_seen = true;
     st->seen_sha = a->body.sha;
@@ -270,4 +306,5 @@ static struct ask plan(const struct source *s, const struct check_state *st,
     return etag_plan(st, conf, now);
 }
 
-const struct detector etag_detector = {"etag", ETAG_ASKS_MAX, plan, etag_judge};
+const struct detector etag_detector = {
+    .name = "etag", .asks_max = ETAG_ASKS_MAX, .plan = plan, .judge = etag_judge};

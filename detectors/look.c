@@ -71,15 +71,16 @@ static void write_detail(struct check_result *r, const struct verdict *v,
     char url[FETCH_URL_MAX] = "";
     if (res && res->moved_permanently)
         fetch_url_clean(res->final_url, url, sizeof url);
-    snprintf(r->detail, sizeof r->detail, "%.120s%s%.100s", v->detail,
+    snprintf(r->detail, sizeof r->detail, "%.*s%s%.100s", STR_CUT(v->detail, 120),
              url[0] ? "; moved permanently to " : "", url);
 }
 
-static void set_next(struct look *k, const struct fetch_res *res, int64_t now)
+/* last: the check before this one. */
+static void set_next(struct look *k, const struct fetch_res *res, int64_t last, int64_t now)
 {
     const struct conf *conf = &k->env->inst->conf;
     struct check_state *st = &k->result.state;
-    st->interval_s = window_interval(&k->source, conf, now);
+    st->interval_s = window_interval(&k->source, st, conf, k->result.outcome, last);
     st->next_check_at = window_next(&k->source, st, conf, now).at;
     bool wait = res && outcome_failure(k->result.outcome) && st->next_check_at >= 0;
     if (wait && st->next_check_at < now + res->retry_after_ms)
@@ -103,7 +104,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
                 const struct body_facts *body)
 {
     struct check_result *r = &k->result;
-    int64_t now = clock_now();
+    int64_t now = clock_now(), last = r->state.checked_at;
     r->ended_at = now;
     r->outcome = v->outcome;
     r->has_sha = body && body->read && !outcome_failure(v->outcome);
@@ -111,15 +112,14 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
         r->sha = body->sha;
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
-    r->unexpected = outcome_candidate(v->outcome) && v->outcome != OUTCOME_new &&
-                    !window_expects(&k->source, now);
     write_detail(r, v, res);
     state_settle(&r->state, v->outcome, r->detail, now);
-    if (v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now)) {
-        r->deleted = true;
+    r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
+    if (r->deleted)
         r->hint = "deleted";
-    }
-    set_next(k, res, now);
+    r->unexpected =
+        check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
+    set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
     if (!outcome_candidate(v->outcome) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
@@ -197,6 +197,13 @@ static struct verdict judge(struct look *k, struct answer *a)
     return v;
 }
 
+static void tell(const struct look *k, struct look_step s)
+{
+    s.ask = &k->ask;
+    if (k->env->trace)
+        k->env->trace(k->env->trace_ctx, &s);
+}
+
 static void on_done(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
@@ -206,6 +213,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
     struct verdict v = judge(k, &a);
+    tell(k, (struct look_step){.res = res, .verdict = &v});
     if (v.again && k->asks < k->kind->asks_max) {
         k->ask = v.next;
         spool_drop(&k->spool);
@@ -270,20 +278,48 @@ static void send_ask(struct look *k)
         end_unsent(k, OUTCOME_denied, err.msg);
         return;
     }
+    tell(k, (struct look_step){.req = &req});
     enum rc rc = fetch_start(k->env->fetch, &req, &err);
     if (rc != RC_OK)
         end_unsent(k, rc == RC_BLOCKED || rc == RC_INVALID ? OUTCOME_blocked : OUTCOME_unavailable,
                    err.msg);
 }
 
+/* A template is looked up in the calendar, not on the network: the handler makes a source of each
+ * vintage that has opened. */
+static void look_at_calendar(struct look *k)
+{
+    struct check_state *st = &k->result.state;
+    int year = calendar_vintage(&k->source, clock_now());
+    char *text = arena_printf(&k->arena, "%d", year);
+    if (!text) {
+        end_unsent(k, OUTCOME_unavailable, "here: no memory");
+        return;
+    }
+    bool opened = year > 0 && strcmp(text, st->cursor) > 0;
+    struct verdict v = year > 0 ? verdict_of(opened ? OUTCOME_new : OUTCOME_unchanged,
+                                             "the newest vintage is %d", year)
+                                : verdict_of(OUTCOME_unchanged, "no vintage has opened yet");
+    if (opened) {
+        snprintf(st->cursor, sizeof st->cursor, "%s", text);
+        k->result.hint = text;
+    }
+    end(k, &v, NULL, NULL);
+}
+
 void look_start(struct look *k)
 {
     k->result.started_at = clock_now();
+    if (source_is_template(&k->source)) {
+        look_at_calendar(k);
+        return;
+    }
     k->kind = detector_find(k->source.detector);
     if (!k->kind) {
         end_unsent(k, OUTCOME_unavailable, "this kind of detector does not check by itself");
         return;
     }
+    k->arena.cap = k->kind->memory_max ? k->kind->memory_max : LOOK_MEMORY_MAX;
     k->ask = k->kind->plan(&k->source, &k->result.state, &k->env->inst->conf, clock_now());
     send_ask(k);
 }

@@ -19,6 +19,17 @@
 
 struct look;
 typedef void look_ended_fn(void *ctx, struct look *k);
+struct look_step;
+typedef void look_trace_fn(void *ctx, const struct look_step *s);
+
+/* One request, told twice to whoever wants to see it: when it is sent (req), and when its answer was
+ * judged (res, verdict). Header values may be secrets: those are marked. */
+struct look_step {
+    const struct ask *ask;
+    const struct fetch_req *req;
+    const struct fetch_res *res;
+    const struct verdict *verdict;
+};
 
 /* What looks share. */
 struct look_env {
@@ -27,6 +38,8 @@ struct look_env {
     struct spool_dir *spool;
     look_ended_fn *ended;
     void *ctx;
+    look_trace_fn *trace; /* NULL: nobody watches */
+    void *trace_ctx;
 };
 
 struct look {

@@ -2,6 +2,7 @@
 #include "detectors/orders.h"
 #include "core/json.h"
 #include "ledger/request.h"
+#include "ledger/trigger.h"
 
 #define ORDERS_MAX 16            /* side by side; more wait in the ledger */
 #define PAGE 256                 /* sources of an order known at a time */
@@ -56,12 +57,7 @@ static bool matches(const struct order *w, const struct source *s)
 {
     if (s->retired_at >= 0)
         return false;
-    if (w->trigger < 0)
-        return true;
-    for (size_t i = 0; i < s->n_triggers; i++)
-        if ((int)s->triggers[i].type == w->trigger)
-            return true;
-    return false;
+    return w->trigger < 0 || trigger_of_type(s, (enum trigger_type)w->trigger, 0);
 }
 
 struct counting {

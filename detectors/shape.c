@@ -1,6 +1,5 @@
 /* shape: see the header. One function per row of shapes.def. */
 #include "detectors/shape.h"
-#include "core/json.h"
 
 /* ---- which shape ----------------------------------------------------------------------------- */
 
@@ -129,13 +128,17 @@ static bool starts_nocase(struct str s, const char *z)
     return s.n >= n && str_ieq((struct str){s.p, n}, str_of(z));
 }
 
-static struct str skip_comments(struct str s)
+/* What follows the prologue of a markup document: XML declaration, comments. */
+static struct str skip_prologue(struct str s)
 {
-    while (str_starts(s, STR("<!--"))) {
-        const char *end = memmem(s.p, s.n, "-->", 3);
+    bool comment;
+    s = start_of(s);
+    while ((comment = str_starts(s, STR("<!--"))) || str_starts(s, STR("<?"))) {
+        const char *end = comment ? memmem(s.p, s.n, "-->", 3) : memmem(s.p, s.n, "?>", 2);
         if (!end)
             return s;
-        s = start_of((struct str){end + 3, (size_t)(s.p + s.n - end - 3)});
+        end += comment ? 3 : 2;
+        s = start_of((struct str){end, (size_t)(s.p + s.n - end)});
     }
     return s;
 }
@@ -144,7 +147,7 @@ static bool is_html(struct str head)
 {
     static const char *const starts[] = {"<!doctype html", "<html",   "<head", "<body",
                                          "<title",         "<script", "<meta"};
-    struct str s = skip_comments(start_of(head));
+    struct str s = skip_prologue(head);
     for (size_t i = 0; i < ARRAY_LEN(starts); i++)
         if (starts_nocase(s, starts[i]))
             return true;
@@ -181,8 +184,15 @@ static const char *wrong_zip(const struct shape_view *v)
     return "a zip without its end record: truncated";
 }
 
-/* {"error":{"code":498,...}}, {"error":true,"message":...}, {"success":false,...}: an error said
- * with status 200. Such documents are small. */
+bool shape_says_error(yyjson_val *doc)
+{
+    yyjson_val *error = yyjson_obj_get(doc, "error");
+    bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
+    said = said || yyjson_is_false(yyjson_obj_get(doc, "success"));
+    return said && !yyjson_obj_get(doc, "features") && !yyjson_obj_get(doc, "type");
+}
+
+/* Such documents are small. */
 static bool is_error_document(const struct shape_view *v)
 {
     if (v->size > (int64_t)v->tail.n || !str_starts(start_of(v->head), STR("{")))
@@ -191,13 +201,8 @@ static bool is_error_document(const struct shape_view *v)
     arena_init(&a, 16u * SHAPE_TAIL);
     struct err err;
     yyjson_val *doc;
-    bool yes = false;
-    if (json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK) {
-        yyjson_val *error = yyjson_obj_get(doc, "error");
-        bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
-        said = said || yyjson_is_false(yyjson_obj_get(doc, "success"));
-        yes = said && !yyjson_obj_get(doc, "features") && !yyjson_obj_get(doc, "type");
-    }
+    bool yes =
+        json_parse(&a, start_of(v->tail), 0, "body", &doc, &err) == RC_OK && shape_says_error(doc);
     arena_release(&a);
     return yes;
 }
@@ -214,11 +219,33 @@ static const char *wrong_json(const struct shape_view *v)
     return is_error_document(v) ? "an error document with status 200" : NULL;
 }
 
+/* Errors of map servers (OGC) and object stores, said with status 200. Their root has a name that
+ * no data has, behind a namespace or not. */
+static bool is_error_report(struct str head)
+{
+    static const char *const roots[] = {"ServiceExceptionReport", "ExceptionReport", "Error"};
+    struct str s = skip_prologue(head);
+    if (!str_starts(s, STR("<")))
+        return false;
+    struct str name = {s.p + 1, 0};
+    while (name.n + 1 < s.n && !memchr(" \t\r\n/>", s.p[name.n + 1], 6))
+        name.n++;
+    const char *colon = memchr(name.p, ':', name.n);
+    if (colon)
+        name = (struct str){colon + 1, (size_t)(name.p + name.n - colon - 1)};
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+        if (str_is(name, roots[i]))
+            return true;
+    return false;
+}
+
 static const char *wrong_csv(const struct shape_view *v)
 {
     struct str s = start_of(v->head);
     if (is_html(s))
         return "HTML where a table was expected";
+    if (str_starts(s, STR("<?xml")) || is_error_report(s))
+        return "XML where a table was expected";
     if (str_starts(s, STR("{")))
         return "JSON where a table was expected";
     if (memchr(v->head.p, '\0', v->head.n) && !str_starts(v->head, STR("\xff\xfe")) &&
@@ -236,6 +263,8 @@ static const char *wrong_xml(const struct shape_view *v)
         return "HTML where XML was expected";
     if (!str_starts(s, STR("<")))
         return "no XML: it does not start like it";
+    if (is_error_report(s))
+        return "an error document with status 200";
     return str_ends(str_trim(v->tail), STR(">")) ? NULL : "the XML does not end: truncated";
 }
 
@@ -269,4 +298,19 @@ const char *shape_wrong(enum shape expected, const struct shape_view *v)
         return rows[expected].check(v);
     /* Nothing is known of it, so a page that calls itself one is taken; in disguise it is not. */
     return v->announced != SHAPE_html && is_html(v->head) ? "HTML that is not called so" : NULL;
+}
+
+const char *shape_wrong_text(enum shape expected, struct str text)
+{
+    size_t head = text.n < SHAPE_HEAD ? text.n : SHAPE_HEAD;
+    size_t tail = text.n < SHAPE_TAIL ? text.n : SHAPE_TAIL;
+    struct json_scan scan = {0};
+    if (expected == SHAPE_json)
+        json_scan_add(&scan, text);
+    struct shape_view v = {.head = {text.p, head},
+                           .tail = {text.p + (text.n - tail), tail},
+                           .size = (int64_t)text.n,
+                           .json_whole = json_scan_whole(&scan),
+                           .announced = expected};
+    return shape_wrong(expected, &v);
 }

@@ -2,7 +2,7 @@
  * error document or half a file are common; promoting one would replace data by rubbish.
  *
  * Only the form is looked at, from the first and the last bytes and a running scan; what is in the
- * data is the inspector's business. Pure. Called by spool.c.
+ * data is the inspector's business. Pure. Called by spool.c and the kinds that read documents.
  *
  * Invariants
  *   1. A reason is a literal that names what was met and what was expected.
@@ -12,7 +12,7 @@
 #define FRESHET_DETECTORS_SHAPE_H
 
 #include <stdint.h>
-#include "core/str.h"
+#include "core/json.h"
 
 enum shape {
     SHAPE_unknown,
@@ -48,5 +48,11 @@ struct shape_view {
 };
 /* Why it cannot be, or NULL. */
 const char *shape_wrong(enum shape expected, const struct shape_view *v);
+/* The same for a text that is there as a whole. */
+const char *shape_wrong_text(enum shape expected, struct str text);
+
+/* {"error":{"code":498,...}}, {"error":true,"message":...}, {"success":false,...}: an error said
+ * with status 200. */
+bool shape_says_error(yyjson_val *doc);
 
 #endif

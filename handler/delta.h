@@ -1,6 +1,7 @@
 /* delta: the manifest of a change: from which bytes to which, and how to go either way.
  *
- * For now at the level of the whole file. The document holds no links, so that its checksum (sha256
+ * It is at the level of the whole file; where that is a listing, it names the listing's address
+ * (/manifests/<manifest>) as well. The document holds no links, so that its checksum (sha256
  * over its canonical JSON without the member "checksum") is the same wherever it is served.
  * schemas/delta-manifest.schema.json is its published form. Pure; called by job and redact.
  */

@@ -1,6 +1,7 @@
 /* entry: what the feed says about one change. */
 #include "handler/entry.h"
 
+#include "handler/entries.h"
 #include "handler/uri.h"
 
 static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key,
@@ -17,10 +18,34 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key,
     yyjson_mut_obj_add_int(d, v, "version", id->version);
 }
 
-/* Approved by a person although a rule said hold, passed otherwise. */
+/* Approved by a person although a rule said hold, passed otherwise. A deletion has no bytes that a
+ * rule could judge; where a person did, that is all that is said: the level may hide what it was. */
 static const char *status_of(const struct facts *f)
 {
-    return f->qa.outcome == VERDICT_HOLD && f->reviewer ? "approved" : verdict_name(f->qa.outcome);
+    if (f->reviewer && (f->deletes || f->qa.outcome == VERDICT_HOLD))
+        return "approved";
+    return f->deletes ? "none" : verdict_name(f->qa.outcome);
+}
+
+static void add_count(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, int64_t n)
+{
+    if (n >= 0)
+        yyjson_mut_obj_add_int(d, o, key, n);
+    else
+        yyjson_mut_obj_add_null(d, o, key);
+}
+
+/* The features of a listing are its entries. Per-feature differences of geodata need the inspector:
+ * nobody knows them here. */
+static void add_features(yyjson_mut_doc *d, yyjson_mut_val *q, const struct facts *f)
+{
+    const struct entry_counts unknown = {f->qa.features, -1, -1, -1};
+    const struct entry_counts *c = f->manifest_id ? f->entries : &unknown;
+    yyjson_mut_val *n = yyjson_mut_obj_add_obj(d, q, "features");
+    add_count(d, n, "total", c->total);
+    add_count(d, n, "added", c->added);
+    add_count(d, n, "removed", c->removed);
+    add_count(d, n, "modified", c->modified);
 }
 
 static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
@@ -32,15 +57,7 @@ static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
     yyjson_mut_val *reasons = yyjson_mut_obj_add_arr(d, q, "reasons");
     for (size_t i = 0; i < f->qa.n_reasons; i++)
         yyjson_mut_arr_add_str(d, reasons, f->qa.reasons[i]);
-    yyjson_mut_val *n = yyjson_mut_obj_add_obj(d, q, "features");
-    if (f->qa.features >= 0)
-        yyjson_mut_obj_add_int(d, n, "total", f->qa.features);
-    else
-        yyjson_mut_obj_add_null(d, n, "total");
-    /* Per-feature differences need the inspector; until then nobody knows them. */
-    yyjson_mut_obj_add_null(d, n, "added");
-    yyjson_mut_obj_add_null(d, n, "removed");
-    yyjson_mut_obj_add_null(d, n, "modified");
+    add_features(d, q, f);
     yyjson_mut_obj_add_null(d, q, "area_change_pct");
 }
 
@@ -80,9 +97,11 @@ static void add_evidence(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fact
     add_ref(d, o, "delta_manifest_ref", "/deltas/", f->delta_id);
     add_qa(d, o, f);
     add_ref(d, o, "prov_ref", "/prov/", f->run_id);
-    yyjson_mut_obj_add_val(
-        d, o, "stac_ref",
-        json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s", f->source->collection, f->item_id));
+    /* What was deleted has its last item, which says so. */
+    yyjson_mut_obj_add_val(d, o, "stac_ref",
+                           json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s",
+                                    f->source->collection,
+                                    f->deletes ? f->prev_item_id : f->item_id));
     yyjson_mut_obj_add_null(d, o, "openlineage_ref");
     add_bbox(d, o, &f->qa);
 }

@@ -28,10 +28,14 @@ struct facts {
     struct run_tags tags;
     int64_t started_at, finalized_at;
     const char *change_type, *change_class;
-    struct identity from, to;                      /* to.version 0: no bytes were accepted */
+    struct identity from, to; /* what the head was and is; version 0: nothing */
+    struct identity last;     /* bytes of prev_item_id: from, or those before a deletion */
+    bool deletes;             /* the last bytes were removed: there is no item_id */
     const char *item_id, *prev_item_id, *delta_id; /* NULL: none */
     struct validation qa;                          /* report empty: not validated */
-    const char *reviewer, *note;                   /* NULL: nobody was asked */
+    const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */
+    const struct entry_counts *entries; /* of a listing */
+    const char *reviewer, *note;        /* NULL: nobody was asked */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };
 

@@ -1,31 +1,16 @@
 /* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that ends
  * the run sets `ended`, and the steps behind it are skipped. */
-#include "handler/job.h"
+#include "handler/job_internal.h"
 
 #include <unistd.h>
 #include "core/clock.h"
-#include "handler/delta.h"
-#include "handler/entry.h"
+#include "handler/children.h"
 #include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
-#include "handler/stac.h"
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
-
-struct job {
-    const struct job_env *env;
-    const struct job_claim *claim;
-    struct source source;
-    struct head head;
-    struct store_put *put; /* until staged */
-    struct bytes bytes;
-    struct held_run held; /* when resumed */
-    struct facts facts;
-    struct work_end end;
-    bool ended;
-};
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {
@@ -42,9 +27,9 @@ static int64_t max_bytes(const struct job *j)
     return j->source.max_bytes > 0 ? j->source.max_bytes : j->env->inst->conf.max_bytes;
 }
 
-static enum tier tier_of(const struct source *s)
+enum tier job_tier(const struct job *j)
 {
-    return s->level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
+    return j->source.level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
 }
 
 static bool needs_approval(const struct source *s)
@@ -66,9 +51,9 @@ static const char *word_of(enum inbox_end end)
     return end == INBOX_NOOP ? "noop" : end == INBOX_FAILED ? "failed" : "retry";
 }
 
-/* wait_ms counts for INBOX_RETRY only. */
-static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
-                      struct err *err)
+/* wait_ms counts for INBOX_RETRY only. `also` is written with it. */
+static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
+                           run_also_fn *also, struct err *err)
 {
     const struct candidate *c = &j->claim->cand;
     struct facts *f = &j->facts;
@@ -81,7 +66,9 @@ static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int
                                .end = end,
                                .reason = reason,
                                .qa = f->qa.report,
-                               .max_attempts = j->env->inst->conf.max_attempts};
+                               .max_attempts = j->env->inst->conf.max_attempts,
+                               .also = also,
+                               .also_ctx = j};
     f->finalized_at = now;
     f->result = word_of(end);
     f->reason = reason;
@@ -96,6 +83,18 @@ static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int
     return RC_OK;
 }
 
+static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
+                      struct err *err)
+{
+    return finish_with(j, end, reason, wait_ms, NULL, err);
+}
+
+enum rc job_project(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
+}
+
 /* ---- gate ------------------------------------------------------------------------------------ */
 
 static void begin_facts(struct job *j)
@@ -105,6 +104,16 @@ static void begin_facts(struct job *j)
                               .run_id = j->claim->run_id,
                               .tags = j->claim->tags,
                               .started_at = j->claim->at};
+}
+
+bool job_claims_gone(const struct job *j)
+{
+    return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
+}
+
+bool job_is_listing(const struct job *j)
+{
+    return strcmp(j->source.detector, "manifest") == 0;
 }
 
 static bool is_head(const struct job *j, const struct sha256 *sha)
@@ -145,9 +154,35 @@ static enum rc get_bytes(struct job *j, struct err *err)
                        e->tick_ctx, &j->bytes, err);
 }
 
+/* A listing cannot be fetched: the upstream has pages, and how to read them is the detectors'
+ * knowledge. What was seen is forgotten, so that the next check, which is due now, finds it again. */
+static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    TRY(check_forget(l, j->source.no, j->facts.finalized_at, err));
+    return job_project(ctx, l, err);
+}
+
+static enum rc get_listing(struct job *j, struct err *err)
+{
+    const struct job_env *e = j->env;
+    const struct candidate *c = &j->claim->cand;
+    enum rc rc = RC_NOT_FOUND;
+    if (j->head.cand_no > c->no)
+        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    TRY(store_begin(e->store, &j->put, err));
+    if (c->has_sha)
+        rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
+    if (rc == RC_NOT_FOUND)
+        return finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
+    return rc;
+}
+
 static enum rc take_in(struct job *j, struct err *err)
 {
-    TRY(get_bytes(j, err));
+    TRY(job_is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
+    if (j->ended)
+        return RC_OK;
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
         return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
@@ -157,10 +192,34 @@ static enum rc take_in(struct job *j, struct err *err)
     return RC_OK;
 }
 
-static void fd_close(int *fd)
+void job_close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
+}
+
+/* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
+ * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
+static enum rc judge(struct job *j, int fd, struct err *err)
+{
+    static const struct expectation listing = {.media_type = "application/json", .url = ""};
+    struct validation *qa = &j->facts.qa;
+    struct expectation expect = listing;
+    struct entry_counts counts;
+    struct entries none;
+    if (!job_is_listing(j))
+        expectation_of(&j->source, max_bytes(j), &expect);
+    expect.max_bytes = max_bytes(j);
+    TRY(validate(j->env->arena, fd, j->bytes.size, &expect, qa, err));
+    if (!job_is_listing(j) || qa->outcome == VERDICT_FAIL)
+        return RC_OK;
+    entries_none(&none);
+    enum rc rc = entries_open(&j->listing, fd, j->bytes.size, err);
+    if (rc == RC_OK)
+        rc = entries_diff(&none, &j->listing, NULL, NULL, &counts, err);
+    if (rc == RC_OK)
+        qa->features = counts.total;
+    return rc == RC_INVALID ? finish(j, INBOX_FAILED, "PARSE_ERROR", 0, err) : rc;
 }
 
 /* A held run has its bytes in the restricted tier; they are read again, so that what is promoted
@@ -168,8 +227,7 @@ static void fd_close(int *fd)
 static enum rc take_held(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    CLEANUP(fd_close) int fd = -1;
-    struct expectation expect;
+    CLEANUP(job_close_fd) int fd = -1;
     TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
     TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
     j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
@@ -178,27 +236,44 @@ static enum rc take_held(struct job *j, struct err *err)
     j->facts.note = j->held.note;
     if (is_head(j, &j->bytes.sha))
         return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
-    expectation_of(&j->source, max_bytes(j), &expect);
     TRY(store_read(e->store, TIER_RESTRICTED, &j->held.sha, &fd, err));
-    return validate(e->arena, fd, j->held.size, &expect, &j->facts.qa, err);
+    return judge(j, fd, err);
+}
+
+/* ---- a deletion --------------------------------------------------------------------------------- */
+
+static enum rc hold(struct job *j, const char *reason, struct err *err);
+
+/* There are no bytes to take in or to judge: the head's own are what goes. Where the level wants a
+ * person for a change it wants one for a deletion too, since what is removed cannot be read any
+ * more by those who rely on it. */
+static enum rc take_gone(struct job *j, struct err *err)
+{
+    const struct head *h = &j->head;
+    if (h->version == 0)
+        return finish(j, INBOX_NOOP, "NO_HEAD", 0, err);
+    if (h->deleted)
+        return finish(j, INBOX_NOOP, "ALREADY_DELETED", 0, err);
+    if (h->cand_no > j->claim->cand.no)
+        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    j->bytes = (struct bytes){.reason = "", .sha = h->sha, .size = h->size};
+    j->facts.qa.features = -1;
+    if (!j->claim->resumed)
+        return needs_approval(&j->source) ? hold(j, "APPROVAL_REQUIRED", err) : RC_OK;
+    TRY(held_run_get(j->env->ledger, j->env->arena, j->claim->run_id, &j->held, err));
+    j->facts.reviewer = j->held.reviewer;
+    j->facts.note = j->held.note;
+    return RC_OK;
 }
 
 /* ---- validate and stage ---------------------------------------------------------------------- */
 
 static enum rc check(struct job *j, struct err *err)
 {
-    struct expectation expect;
-    expectation_of(&j->source, max_bytes(j), &expect);
-    TRY(validate(j->env->arena, store_put_fd(j->put), j->bytes.size, &expect, &j->facts.qa, err));
-    if (j->facts.qa.outcome == VERDICT_FAIL)
+    TRY(judge(j, store_put_fd(j->put), err));
+    if (!j->ended && j->facts.qa.outcome == VERDICT_FAIL)
         return finish(j, INBOX_FAILED, j->facts.qa.reasons[0], 0, err);
     return RC_OK;
-}
-
-static enum rc project_this(void *ctx, struct ledger *l, struct err *err)
-{
-    const struct job *j = ctx;
-    return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
 }
 
 static enum rc hold(struct job *j, const char *reason, struct err *err)
@@ -217,8 +292,9 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
                      .tier = tier_name(TIER_RESTRICTED),
                      .qa = j->facts.qa.report};
     j->facts.finalized_at = clock_now();
-    TRY(store_keep(&j->put, TIER_RESTRICTED, err));
-    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? project_this : NULL, j,
+    if (j->put)
+        TRY(store_keep(&j->put, TIER_RESTRICTED, err));
+    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? job_project : NULL, j,
                      err));
     j->ended = true;
     j->end.result = WORK_HELD;
@@ -228,7 +304,7 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
 {
-    CLEANUP(fd_close) int fd = -1;
+    CLEANUP(job_close_fd) int fd = -1;
     struct sha256 sha;
     int64_t size;
     char chunk[16384];
@@ -245,7 +321,7 @@ static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct e
 
 static enum rc stage(struct job *j, struct err *err)
 {
-    enum tier tier = tier_of(&j->source);
+    enum tier tier = job_tier(j);
     if (j->claim->resumed) /* held bytes lie in the restricted tier */
         return tier == TIER_RESTRICTED ? RC_OK : copy_object(j, TIER_RESTRICTED, tier, err);
     if (needs_approval(&j->source))
@@ -255,87 +331,32 @@ static enum rc stage(struct job *j, struct err *err)
     return store_keep(&j->put, tier, err);
 }
 
-/* ---- documents and promotion ----------------------------------------------------------------- */
+/* ---- a template ------------------------------------------------------------------------------- */
 
-static void classify(struct job *j)
+static enum rc open_vintages(void *ctx, struct ledger *l, struct err *err)
 {
-    struct facts *f = &j->facts;
-    const struct head *h = &j->head;
-    f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
-    f->change_class = h->version == 0 ? "new" : h->deleted ? "reinstated" : "content";
-    f->from = (struct identity){h->sha, h->size, h->version, h->media_type};
-    f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
-    f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
-    f->result = "promoted";
-    f->reason = "";
+    const struct job *j = ctx;
+    return children_open(l, j->env->inst, &j->source, j->vintage_from, j->vintage,
+                         j->facts.finalized_at, err);
 }
 
-static enum rc complete_facts(struct job *j, struct err *err)
+/* The candidate's hint is the year whose window opened. Nothing is promoted: a vintage is a source of
+ * its own, and its first version is its first change. One job runs per source, so what is missing now
+ * is missing when the transaction begins. */
+static enum rc take_vintage(struct job *j, struct err *err)
 {
-    struct facts *f = &j->facts;
-    struct arena *a = j->env->arena;
-    classify(j);
-    f->finalized_at = clock_now();
-    f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
-    f->delta_id = arena_printf(a, "dlt_%s", j->claim->run_id);
-    if (!f->item_id || !f->delta_id)
-        return err_set(err, RC_NOMEM, "", "no memory for the ids of a change");
-    return RC_OK;
-}
-
-static void fill_promotion(const struct job *j, struct promotion *p)
-{
-    const struct facts *f = &j->facts;
-    const struct candidate *c = &j->claim->cand;
-    p->cand_no = c->no;
-    p->lease_token = c->lease_token;
-    p->run_id = j->claim->run_id;
-    p->source = &j->source;
-    p->event_id = c->event_id;
-    p->detector = c->detector;
-    p->version = f->to.version;
-    p->sha = f->to.sha;
-    p->prev_sha = f->from.sha;
-    p->has_prev = f->from.version > 0;
-    p->size = f->to.size;
-    p->media_type = f->to.media_type;
-    p->tier = tier_name(tier_of(&j->source));
-    p->change_type = f->change_type;
-    p->change_class = f->change_class;
-    p->delta_id = f->delta_id;
-    p->item_id = f->item_id;
-    p->qa = f->qa.report;
-    if (!j->bytes.fetched)
-        return;
-    p->etag = j->bytes.etag;
-    p->last_modified = j->bytes.last_modified;
-    p->final_url = j->bytes.final_url;
-}
-
-static enum rc render(const struct job *j, struct promotion *p, struct err *err)
-{
-    struct arena *a = j->env->arena;
-    const struct facts *f = &j->facts;
-    TRY(entry_render(a, f, &p->entry, err));
-    TRY(delta_render(a, f, &p->delta, err));
-    TRY(stac_item(a, f, &p->item, err));
-    TRY(prov_render(a, f, &p->prov, err));
-    const struct redact_change whole = {p->entry, p->prov, p->delta, p->item, f->finalized_at};
-    return redact_rows(a, &j->source, &whole, &p->pub, err);
-}
-
-static enum rc publish(struct job *j, struct err *err)
-{
-    struct promotion p = {0};
-    TRY(complete_facts(j, err));
-    fill_promotion(j, &p);
-    TRY(render(j, &p, err));
-    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, project_this, j, &j->end.seq, err));
-    j->ended = true;
-    j->end.result = WORK_PROMOTED;
-    j->end.reason = "";
-    j->end.version = p.version;
-    return RC_OK;
+    int64_t year;
+    struct str hint = str_of(j->claim->cand.version_hint);
+    if (hint.n != 4 || str_to_i64(hint, &year) != RC_OK || year < 1000)
+        return finish(j, INBOX_FAILED, "VINTAGE_UNREADABLE", 0, err);
+    j->vintage = (int)year;
+    enum rc rc = children_missing(j->env->ledger, &j->source, j->vintage, &j->vintage_from, err);
+    if (rc == RC_INVALID)
+        return finish(j, INBOX_FAILED, "VINTAGE_GAP", 0, err);
+    TRY(rc);
+    if (j->vintage_from > j->vintage)
+        return finish(j, INBOX_NOOP, "VINTAGE_KNOWN", 0, err);
+    return finish_with(j, INBOX_NOOP, "VINTAGE_OPENED", 0, open_vintages, err);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -344,9 +365,16 @@ typedef enum rc step_fn(struct job *j, struct err *err);
 
 static enum rc run_steps(struct job *j, struct err *err)
 {
-    static step_fn *const fresh[] = {gate, take_in, check, stage, publish, NULL};
-    static step_fn *const resumed[] = {gate, take_held, stage, publish, NULL};
-    for (step_fn *const *step = j->claim->resumed ? resumed : fresh; *step && !j->ended; step++)
+    static step_fn *const fresh[] = {take_in, check, stage, job_publish, NULL};
+    static step_fn *const resumed[] = {take_held, stage, job_publish, NULL};
+    static step_fn *const gone[] = {take_gone, job_publish, NULL};
+    static step_fn *const template[] = {take_vintage, NULL};
+    TRY(gate(j, err));
+    step_fn *const *step = source_is_template(&j->source) ? template
+                           : job_claims_gone(j)           ? gone
+                           : j->claim->resumed            ? resumed
+                                                          : fresh;
+    for (; *step && !j->ended; step++)
         TRY((*step)(j, err));
     return RC_OK;
 }
@@ -365,6 +393,8 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
     begin_end(claim, &j.end);
     enum rc rc = run_steps(&j, err);
     store_drop(&j.put);
+    entries_close(&j.listing);
+    entries_close(&j.listing_before);
     if (rc == RC_OK && j.end.result != WORK_RETRY)
         bytes_forget(env->arena, env->inst, &claim->cand);
     *ret = j.end;

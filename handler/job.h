@@ -4,11 +4,21 @@
  *     |        |          |           `--> hold (a person decides; the run goes on from here)
  *     `--------+----------+--> end without effect: noop, failed or retry, with its evidence
  *
+ *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
+ *              `--> hold                         stay in the store, and its delta tells how to return
+ *
+ *   gate --> vintage                             a template: a source per year is opened, as a noop
+ *
  * Invariants
  *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish.
  *   2. (I4) Bytes are durable in the store before that transaction begins.
  *   3. (I2, I10) Only the digest of the bytes, compared with the present head, decides whether
  *      there is a change; what the detector claimed does not.
+ *   4. A listing (detector manifest) comes from the spool alone. When it is lost there the run fails as
+ *      SPOOL_LOST, and the source is due at once with nothing remembered: the next check finds it again.
+ *      Its entries become children in the transaction that promotes it (children.h).
+ *   5. Bytes are never asked for with conditions: who comes here has news of a change, and a 304 would
+ *      be one server's word against another's. The digest decides.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H

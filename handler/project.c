@@ -10,6 +10,7 @@
 #include "handler/redact.h"
 #include "handler/stac.h"
 #include "handler/uri.h"
+#include "ledger/trigger.h"
 
 #define PROJECT_MEMORY_MAX (16u << 20) /* one source, or the documents of one change */
 
@@ -25,7 +26,20 @@ struct picture {
     struct public_facts facts;
     int64_t freshness_days;
     char identity[SHA256_HEX];
+    const char *parent; /* id of the source that names this one; NULL: none, or withheld */
 };
+
+/* A parent may be stricter than its child; one that nobody may know of is not named. */
+static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s, const char **ret,
+                       struct err *err)
+{
+    struct source parent;
+    if (!s->parent_no || redact_action(REDACT_SOURCE, s->level, "parent") != REDACT_KEEP)
+        return RC_OK;
+    TRY(source_by_no(l, a, s->parent_no, &parent, err));
+    *ret = parent.level == LEVEL_SOVEREIGN ? NULL : parent.id;
+    return RC_OK;
+}
 
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
                     const struct source *s, bool added, struct picture *p, struct err *err)
@@ -36,6 +50,7 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
         TRY(head_get(l, a, s->no, &p->head, err));
         TRY(publish_facts(l, a, s->no, &p->facts, err));
     }
+    TRY(look_up(l, a, s, &p->parent, err));
     p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
     sha256_hex(&p->head.sha, p->identity);
     return RC_OK;
@@ -62,24 +77,28 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct pict
     }
     yyjson_mut_val *v = yyjson_mut_obj_add_obj(d, o, "object_identity");
     json_add_str(d, v, "sha256", p->identity);
-    yyjson_mut_obj_add_int(d, v, "version", p->head.version);
+    yyjson_mut_obj_add_int(d, v, "version", p->head.version - p->head.deleted);
 }
 
-static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const char *id)
+static void add_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
 {
-    static const struct {
-        const char *rel, *format, *type;
+    const struct {
+        const char *rel, *path, *id;
     } links[] = {
-        {"self", "/sources/", "application/json"},
-        {"freshness", "/freshness/", "application/json"},
-        {"changes", "/changes?source=", "application/json"},
+        {"self", "/sources/", p->s->id},
+        {"freshness", "/freshness/", p->s->id},
+        {"changes", "/changes?source=", p->s->id},
+        {"up", "/sources/", p->parent},
     };
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "links");
     for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        if (!links[i].id)
+            continue;
         yyjson_mut_val *l = yyjson_mut_arr_add_obj(d, list);
         json_add_str(d, l, "rel", links[i].rel);
-        yyjson_mut_obj_add_val(d, l, "href", json_fmt(d, JSON_BASE "%s%s", links[i].format, id));
-        json_add_str(d, l, "type", links[i].type);
+        yyjson_mut_obj_add_val(d, l, "href",
+                               json_fmt(d, JSON_BASE "%s%s", links[i].path, links[i].id));
+        json_add_str(d, l, "type", "application/json");
     }
 }
 
@@ -111,45 +130,16 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
+    json_add_time(d, o, "removed_at", p->head.deleted ? p->head.promoted_at : -1);
     add_identity(d, o, p);
+    json_add_str(d, o, "parent", p->parent);
     yyjson_mut_obj_add_arr(d, o, "redacted");
-    add_links(d, o, s->id);
+    add_links(d, o, p);
     TRY(json_write(a, d, 0, &whole, err));
     return redact(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
 }
 
 /* ---- freshness facts ------------------------------------------------------------------------- */
-
-static void put_trigger(struct buf *b, const struct trigger *t)
-{
-    switch (t->type) {
-    case TRIGGER_ANNUAL: buf_printf(b, "yearly, month %d to %d", t->month, t->through); break;
-    case TRIGGER_REDISTRICTING:
-        buf_puts(b, "redistricting");
-        for (int i = 0; i < t->n_years; i++)
-            buf_printf(b, "%s%d", i ? ", " : " ", t->years[i]);
-        break;
-    case TRIGGER_CENSUS: buf_printf(b, "census %d", t->years[0]); break;
-    case TRIGGER_INTERVAL: buf_printf(b, "every %lld s", (long long)t->seconds); break;
-    case TRIGGER_MANUAL: buf_puts(b, "on demand"); break;
-    }
-}
-
-static enum rc window_text(struct arena *a, const struct source *s, const char **ret,
-                           struct err *err)
-{
-    CLEANUP(buf_release) struct buf b;
-    buf_init(&b, 4096);
-    for (size_t i = 0; i < s->n_triggers; i++) {
-        buf_puts(&b, i ? "; " : "");
-        put_trigger(&b, &s->triggers[i]);
-    }
-    char *text = buf_rc(&b) == RC_OK ? arena_str(a, buf_view(&b)) : NULL;
-    if (!text)
-        return err_set(err, RC_NOMEM, "", "no memory for the windows of a source");
-    *ret = *text ? text : NULL;
-    return RC_OK;
-}
 
 /* A text of the freshness row, where the level shows it. */
 static const char *shown(const struct source *s, const char *field, const char *text)
@@ -166,11 +156,11 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
                         struct err *err)
 {
     const struct source *s = p->s;
-    bool has_head = p->head.version > 0;
+    bool has_head = p->head.version > 0, removed = p->head.deleted;
     const char *window, *delta = has_head ? arena_printf(a, "dlt_%s", p->head.run_id) : NULL;
     if (has_head && !delta)
         return err_set(err, RC_NOMEM, "", "no memory to describe a source");
-    TRY(window_text(a, s, &window, err));
+    TRY(trigger_words(a, s, &window, err));
     *row = (struct public_source){
         .src_no = s->no,
         .source_id = s->id,
@@ -181,9 +171,11 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
         .retired = s->retired_at >= 0,
         .freshness_days = shown_number(s, "freshness_days", p->freshness_days),
         .updated_at = redact_time(s->level, "updated_at", has_head ? p->head.promoted_at : -1),
+        .removed_at = redact_time(s->level, "removed_at", removed ? p->head.promoted_at : -1),
         .shows_checks = redact_shows(s->level, "checked_at"),
         .checked_at = redact_time(s->level, "checked_at", p->state.checked_at),
         .reached_at = redact_time(s->level, "reached_at", p->state.reached_at),
+        .verified_at = redact_time(s->level, "verified_at", p->state.verified_at),
         .failures = shown_number(s, "failures", p->state.failures),
         .next_check_at = redact_time(s->level, "next_check_at", p->state.next_check_at),
         .last_outcome = shown(s, "last_outcome", p->state.last_outcome),
@@ -252,16 +244,18 @@ static enum rc read_publication(struct again *g, const struct change *c, struct 
     const char *hex = "", *media_type = "", *detector = "";
     TRY(json_parse(&g->a, c->entry, 0, "a stored entry", &entry, err));
     TRY(json_parse(&g->a, c->delta, 0, "a stored delta", &delta, err));
+    TRY(json_get_str(entry, "detector", &detector, err));
+    p->detector = detector;
     yyjson_val *to = yyjson_obj_get(delta, "to");
+    if (yyjson_is_null(to)) /* a deletion: no bytes, no item */
+        return RC_OK;
     TRY(json_get_str(to, "sha256", &hex, err));
     TRY(json_get_str(to, "media_type", &media_type, err));
     TRY(json_get_i64(to, "size", 0, INT64_MAX, &p->size, err));
-    TRY(json_get_str(entry, "detector", &detector, err));
     if (hex_decode(str_of(hex), sha->b, sizeof sha->b) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a stored delta has no digest");
     p->sha = sha;
     p->media_type = media_type;
-    p->detector = detector;
     p->item_id = arena_printf(&g->a, "%s-v%lld", g->s->id, (long long)c->version);
     return p->item_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an item's id");
 }
@@ -271,7 +265,7 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
     struct again *g = ctx;
     struct sha256 sha;
     struct public_rows rows;
-    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at};
+    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at, {0}};
     struct publication p = {.seq = c->public_seq,
                             .run_id = c->run_id,
                             .event_id = c->event_id,
@@ -281,7 +275,7 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
                             .source = g->s,
                             .rows = &rows};
     /* What was never given a place in the feed gets none now: places are given at promotion. */
-    if (c->src_no != g->s->no || c->public_seq == 0)
+    if (c->public_seq == 0)
         return RC_OK;
     arena_reset(&g->a);
     TRY(read_publication(g, c, &p, &sha, err));
@@ -298,7 +292,7 @@ enum rc project_all_of_source(struct ledger *l, const struct instance *inst, con
         return RC_OK;
     TRY(project_source(l, inst, s, now, err));
     arena_init(&g.a, PROJECT_MEMORY_MAX);
-    enum rc rc = change_each(l, publish_again, &g, err);
+    enum rc rc = change_each_of(l, s->no, publish_again, &g, err);
     arena_release(&g.a);
     return rc;
 }

@@ -159,20 +159,27 @@ static void add_made(struct prov *p)
     add_type(p, yyjson_mut_obj_get(section(p, "wasDerivedFrom"), "_:d2"), "prov:Revision");
 }
 
+static void add_removal(struct prov *p)
+{
+    add_relation(p, "wasInvalidatedBy", "_:i1", "prov:entity", p->before, "prov:activity",
+                 p->activity);
+    json_add_time(p->d, yyjson_mut_obj_get(section(p, "wasInvalidatedBy"), "_:i1"), "prov:time",
+                  p->f->finalized_at);
+}
+
 static enum rc name_nodes(struct arena *a, struct prov *p, struct err *err)
 {
     const struct facts *f = p->f;
-    bool made = f->item_id != NULL;
+    bool made = f->item_id != NULL, follows = f->prev_item_id && (made || f->deletes);
     p->uri = uri_shown(a, f->source->url);
     p->upstream = arena_printf(a, "ent:upstream-%s", f->run_id);
     p->activity = arena_printf(a, "act:%s", f->run_id);
     p->version = made ? arena_printf(a, "ent:%s", f->item_id) : NULL;
-    p->before = made && f->prev_item_id ? arena_printf(a, "ent:%s", f->prev_item_id) : NULL;
+    p->before = follows ? arena_printf(a, "ent:%s", f->prev_item_id) : NULL;
     p->report = f->qa.report.n ? arena_printf(a, "ent:report-%s", f->run_id) : NULL;
     p->decision = f->reviewer ? arena_printf(a, "ent:decision-%s", f->run_id) : NULL;
     if (!p->uri || !p->upstream || !p->activity || (made && !p->version) ||
-        (made && f->prev_item_id && !p->before) || (f->qa.report.n && !p->report) ||
-        (f->reviewer && !p->decision))
+        (follows && !p->before) || (f->qa.report.n && !p->report) || (f->reviewer && !p->decision))
         return err_set(err, RC_NOMEM, "", "no memory for provenance");
     return RC_OK;
 }
@@ -188,7 +195,7 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
     if (p.version)
         add_bytes(&p, p.version, &f->to);
     if (p.before)
-        add_bytes(&p, p.before, &f->from);
+        add_bytes(&p, p.before, &f->last);
     if (p.report)
         add_report(&p);
     if (p.decision)
@@ -198,6 +205,8 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
     add_used(&p);
     if (p.version)
         add_made(&p);
+    else if (p.before)
+        add_removal(&p);
     add_relation(&p, "wasAssociatedWith", "_:a1", "prov:activity", p.activity, "prov:agent", AGENT);
     return json_write(a, p.d, 0, ret, err);
 }

@@ -259,7 +259,8 @@ static enum rc read_item_box(struct arena *a, struct public_rows *r, struct err 
 enum rc redact_rows(struct arena *a, const struct source *s, const struct redact_change *whole,
                     struct public_rows *ret, struct err *err)
 {
-    struct public_rows r = {.asset = s->level == LEVEL_PUBLIC,
+    /* Bytes come with an item; a deletion has neither. */
+    struct public_rows r = {.asset = s->level == LEVEL_PUBLIC && whole->item.n > 0,
                             .sorted =
                                 redact_action(REDACT_ENTRY, s->level, "change_type") == REDACT_KEEP,
                             .shown_at = redact_time(s->level, "updated_at", whole->finalized_at)};
@@ -267,6 +268,7 @@ enum rc redact_rows(struct arena *a, const struct source *s, const struct redact
     TRY(redact(a, REDACT_PROV, s->level, s->grid_deg, whole->prov, &r.prov, err));
     TRY(redact(a, REDACT_DELTA, s->level, s->grid_deg, whole->delta, &r.delta, err));
     TRY(redact(a, REDACT_ITEM, s->level, s->grid_deg, whole->item, &r.item, err));
+    TRY(redact(a, REDACT_ITEM, s->level, s->grid_deg, whole->marked, &r.marked, err));
     TRY(read_item_box(a, &r, err));
     *ret = r;
     return RC_OK;

@@ -2,6 +2,7 @@
  * that of the specification's examples. */
 #include "handler/stac.h"
 
+#include "core/clock.h"
 #include "handler/uri.h"
 
 #define EXT "https://stac-extensions.github.io/"
@@ -197,6 +198,24 @@ enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret, struc
     add_properties(d, o, f);
     add_item_links(d, o, f, uri);
     add_assets(d, o, f);
+    return json_write(a, d, 0, ret, err);
+}
+
+enum rc stac_item_gone(struct arena *a, struct str item, int64_t at, struct str *ret,
+                       struct err *err)
+{
+    yyjson_val *root;
+    TRY(json_parse(a, item, 0, "a stored STAC item", &root, err));
+    yyjson_mut_doc *d = json_doc(a);
+    yyjson_mut_val *o = yyjson_val_mut_copy(d, root), *p = yyjson_mut_obj_get(o, "properties");
+    yyjson_mut_doc_set_root(d, o);
+    /* In place, so that the order of members stays. */
+    yyjson_mut_set_bool(yyjson_mut_obj_get(p, "deprecated"), true);
+    char when[TIME_MAX];
+    time_format(at, when);
+    yyjson_mut_val *updated = yyjson_mut_obj_get(p, "updated"), *text = yyjson_mut_strcpy(d, when);
+    if (updated && text)
+        yyjson_mut_set_str(updated, yyjson_mut_get_str(text));
     return json_write(a, d, 0, ret, err);
 }
 

@@ -1,32 +1,8 @@
 /* check: state, receipts and the batch commit (I3). */
 #include "ledger/check.h"
 
-#include "core/clock.h"
+#include "ledger/enqueue.h"
 #include "ledger/query.h"
-
-static const struct {
-    const char *name;
-    bool failure, candidate;
-} outcomes[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = {#name, failure, candidate},
-#include "ledger/outcomes.def"
-#undef X
-};
-
-const char *outcome_name(enum outcome o)
-{
-    return outcomes[o].name;
-}
-
-bool outcome_failure(enum outcome o)
-{
-    return outcomes[o].failure;
-}
-
-bool outcome_candidate(enum outcome o)
-{
-    return outcomes[o].candidate;
-}
 
 bool check_found(const struct check_result *r)
 {
@@ -51,7 +27,8 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
                                 .verified_at = col_time(q, c + 14),
                                 .changed_at = col_time(q, c + 15),
                                 .interval_s = col_i64(q, c + 16),
-                                .next_check_at = col_time(q, c + 17)};
+                                .next_check_at = col_time(q, c + 17),
+                                .date_doubted = col_i64(q, c + 21) != 0};
     ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
     col_copy(q, c, ret->etag, sizeof ret->etag);
     col_copy(q, c + 1, ret->last_modified, sizeof ret->last_modified);
@@ -89,6 +66,11 @@ enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no, struct sou
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err)
+{
+    return query_run(l, Q_STATE_FORGET, err, "im", src_no, due_at);
+}
+
 static const char *or_null(const char *s)
 {
     return *s ? s : NULL;
@@ -97,82 +79,33 @@ static const char *or_null(const char *s)
 static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttt", r->src_no, or_null(s->etag),
+    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttti", r->src_no, or_null(s->etag),
                      or_null(s->last_modified), or_null(s->validator_url),
                      s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                      s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                      s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
                      s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                     or_null(s->cursor));
-}
-
-/* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
-static enum rc new_event_id(struct ledger *l, const struct check_result *r, int64_t at,
-                            char out[48], struct err *err)
-{
-    char when[TIME_MAX], hex[7];
-    uint8_t bytes[3];
-    int64_t taken;
-    if (r->level >= LEVEL_RESTRICTED)
-        at -= at % DAY_MS;
-    time_compact(at, when);
-    for (int tries = 0; tries < 100; tries++) {
-        rand_bytes(bytes, sizeof bytes);
-        hex_encode(bytes, sizeof bytes, hex);
-        snprintf(out, 48, "evt_%s_%s", when, hex);
-        enum rc rc = query_i64(l, Q_INBOX_EVENT_TAKEN, &taken, err, "t", out);
-        if (rc != RC_OK)
-            return rc == RC_NOT_FOUND ? RC_OK : rc;
-    }
-    return err_set(err, RC_INTERNAL, "", "no free event id was found");
-}
-
-/* Only the newest open candidate may absorb: A, B, A again must end as three, not as A and B. */
-static enum rc absorb(struct ledger *l, struct check_result *r, const char *hint,
-                      bool *ret_absorbed, struct err *err)
-{
-    int64_t cand_no;
-    {
-        CLEANUP(query_close) struct query q = {0};
-        TRY(query_open(l, Q_INBOX_NEWEST, &q, err, "i", r->src_no));
-        enum rc rc = query_next(l, &q, err);
-        if (rc == RC_NOT_FOUND)
-            return RC_OK;
-        TRY(rc);
-        if (!str_is(col_view(&q, 3), "ready") || !str_is(col_view(&q, 2), hint))
-            return RC_OK;
-        cand_no = col_i64(&q, 0);
-        col_copy(&q, 1, r->event_id, sizeof r->event_id);
-    }
-    *ret_absorbed = true;
-    return query_run(l, Q_INBOX_ABSORB, err, "i", cand_no);
+                     or_null(s->cursor), (int64_t)s->date_doubted);
 }
 
 static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
 {
-    char hint[SHA256_HEX + 1024], hex[SHA256_HEX] = "", body[2048];
-    bool absorbed = false;
-    if (r->has_sha)
+    char hex[SHA256_HEX];
+    struct news n = {.src_no = r->src_no,
+                     .level = r->level,
+                     .detector = r->detector,
+                     .outcome = r->outcome,
+                     .hint = r->hint ? r->hint : r->state.etag,
+                     .etag = or_null(r->state.etag),
+                     .sha = r->has_sha ? &r->sha : NULL,
+                     .detected_at = r->ended_at,
+                     .request_no = r->request_no,
+                     .unexpected = r->unexpected};
+    if (r->has_sha && !r->hint) {
         sha256_hex(&r->sha, hex);
-    if (r->hint)
-        snprintf(hint, sizeof hint, "%s", r->hint);
-    else if (r->has_sha)
-        snprintf(hint, sizeof hint, "%s", hex);
-    else
-        snprintf(hint, sizeof hint, "%s", r->state.etag);
-    TRY(absorb(l, r, hint, &absorbed, err));
-    if (!absorbed) {
-        TRY(new_event_id(l, r, r->ended_at, r->event_id, err));
-        TRY(query_run(l, Q_INBOX_ADD, err, "tittthtiiim", r->event_id, r->src_no, r->detector,
-                      outcome_name(r->outcome), hint, r->has_sha ? &r->sha : NULL,
-                      or_null(r->state.etag), r->ended_at, now, (int64_t)r->unexpected,
-                      r->request_no ? r->request_no : -1));
+        n.hint = hex;
     }
-    int n = snprintf(body, sizeof body,
-                     "{\"absorbed\":%s,\"detector\":\"%s\",\"outcome\":\"%s\",\"sha256\":\"%s\"}",
-                     absorbed ? "true" : "false", r->detector, outcome_name(r->outcome), hex);
-    return replay_append(l, now, "candidate", r->src_no, r->event_id, (struct str){body, (size_t)n},
-                         err);
+    return enqueue(l, &n, now, r->event_id, err);
 }
 
 /* When a source was looked at is public, unless its level says otherwise; then not even the
@@ -184,6 +117,8 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
     if (r->level >= LEVEL_RESTRICTED)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
+    if (r->state.verified_at >= r->started_at)
+        TRY(query_run(l, Q_PUB_VERIFIED, err, "im", r->src_no, r->state.verified_at));
     return query_run(l, Q_PUB_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
                      r->state.reached_at, r->state.failures, r->state.next_check_at,
                      outcome_name(r->outcome), gen);
@@ -212,12 +147,23 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
     TRY(show_check(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
+    tally_count(&b->tally, r->outcome, r->level < LEVEL_RESTRICTED,
+                &(struct tally){.checks = 1,
+                                .requests = r->attempts,
+                                .http_200 = r->http == 200,
+                                .http_304 = r->http == 304,
+                                .bytes_in = r->bytes_in,
+                                .bytes_saved = r->bytes_saved});
     return RC_OK;
 }
 
 enum rc check_end(struct check_batch *b, struct err *err)
 {
-    return ledger_commit(b->ledger, err);
+    enum rc rc = tally_put(b->ledger, &b->tally, b->now, err);
+    if (rc == RC_OK)
+        return ledger_commit(b->ledger, err);
+    ledger_abort(b->ledger);
+    return rc;
 }
 
 void check_abort(struct check_batch *b)

@@ -9,16 +9,7 @@
 #define FRESHET_LEDGER_CHECK_H
 
 #include "ledger/source.h"
-
-enum outcome {
-#define X(name, failure, candidate, help) OUTCOME_##name,
-#include "ledger/outcomes.def"
-#undef X
-    OUTCOME_COUNT
-};
-const char *outcome_name(enum outcome o);
-bool outcome_failure(enum outcome o);
-bool outcome_candidate(enum outcome o);
+#include "ledger/tally.h"
 
 #define CHECK_CURSOR_MAX 256 /* a date, a version, an event id; longer ones are kept as a digest */
 
@@ -28,7 +19,7 @@ struct check_state {
     bool has_seen;
     struct sha256 seen_sha;
     int64_t seen_size;
-    bool head_refused;
+    bool head_refused, date_doubted;
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     char last_outcome[32], last_detail[256];
@@ -37,6 +28,10 @@ struct check_state {
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
 
+/* What was seen of a source (digest, validators, cursor) is forgotten, inside the caller's
+ * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
+ * retired; -1 leaves it as it was. WRITE role. */
+MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
 /* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
 MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
                               struct source *ret_source, struct check_state *ret_state,
@@ -69,6 +64,7 @@ struct check_result {
 struct check_batch {
     struct ledger *ledger;
     int64_t now;
+    struct tally_batch tally;
 };
 MUST_CHECK enum rc check_begin(struct ledger *l, int64_t now, struct check_batch *ret,
                                struct err *err);

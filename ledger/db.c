@@ -322,6 +322,8 @@ enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now, struct
 {
     TRY(ledger_begin(l, err));
     enum rc rc = query_run(l, Q_HEARTBEAT_PUT, err, "ti", role, now);
+    if (rc == RC_OK && strcmp(role, "scheduler") == 0)
+        rc = query_run(l, Q_HEARTBEAT_DUE, err, "");
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;

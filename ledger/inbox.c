@@ -230,6 +230,8 @@ enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now
     bool dead = false;
     TRY(ledger_begin(l, err));
     enum rc rc = finish(l, f, now, &dead, err);
+    if (rc == RC_OK && f->also)
+        rc = f->also(f->also_ctx, l, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;

@@ -37,6 +37,10 @@ MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t no
 /* A sign of life: the lease holds until `until`. RC_CONFLICT when it was lost. Own transaction. */
 MUST_CHECK enum rc inbox_renew(struct ledger *l, int64_t cand_no, int64_t token, int64_t until,
                                struct err *err);
+/* What must be written together with the end of a run: called within its transaction after all
+ * other rows; a failure undoes everything. */
+typedef enum rc run_also_fn(void *ctx, struct ledger *l, struct err *err);
+
 /* Ends a claimed run without effect, in one transaction:
  *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
  *   FAILED  deterministic failure; candidate done, result failed
@@ -51,6 +55,8 @@ struct inbox_finish {
     struct str qa, prov;
     int64_t next_attempt_at; /* RETRY */
     int64_t max_attempts;    /* RETRY */
+    run_also_fn *also;       /* may be NULL */
+    void *also_ctx;
 };
 MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,
                                 bool *ret_dead, struct err *err);

@@ -50,7 +50,8 @@ MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
 MUST_CHECK enum rc ledger_read_begin(struct ledger *l, struct err *err);
 void ledger_read_end(struct ledger *l); /* no-op when none is open */
 
-/* Sign of life for /readyz; `role` is "handler" or "scheduler". Opens its own transaction. */
+/* Sign of life for /readyz; `role` is "handler" or "scheduler". With the scheduler's goes when the
+ * oldest public source is due (role "due"), for /metrics. Opens its own transaction. */
 MUST_CHECK enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now,
                                     struct err *err);
 /* Makes one consistent copy while others work (sqlite3_backup). */

@@ -63,6 +63,17 @@ static enum rc next_seq(struct ledger *l, int64_t *ret, struct err *err)
     return RC_OK;
 }
 
+/* New bytes and their item; or the item of those that went, marked. */
+static enum rc write_bytes(struct ledger *l, const struct promotion *p, int64_t now,
+                           struct err *err)
+{
+    if (p->deletes)
+        return query_run(l, Q_ITEM_PUT, err, "ts", p->marked_id, p->marked);
+    TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &p->sha, p->tier, p->size, p->media_type, now));
+    return query_run(l, Q_ITEM_ADD, err, "tiits", p->item_id, p->source->no, p->version, p->run_id,
+                     p->item);
+}
+
 static enum rc write_effect(struct ledger *l, const struct promotion *p, int64_t seq, int64_t now,
                             struct err *err)
 {
@@ -72,12 +83,10 @@ static enum rc write_effect(struct ledger *l, const struct promotion *p, int64_t
     TRY(query_run(l, Q_LEDGER_EFFECT, err, "thihhtttmi", p->run_id, &key, p->version,
                   p->has_prev ? &p->prev_sha : NULL, &p->sha, p->change_type, p->change_class,
                   p->delta_id, seq ? seq : -1, now));
-    TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &p->sha, p->tier, p->size, p->media_type, now));
-    TRY(query_run(l, Q_HEAD_PUT, err, "iihittii", p->source->no, p->version, &p->sha, p->size,
-                  p->media_type, p->run_id, p->cand_no, now));
+    TRY(query_run(l, Q_HEAD_PUT, err, "iihittiii", p->source->no, p->version, &p->sha, p->size,
+                  p->media_type, p->run_id, p->cand_no, now, (int64_t)p->deletes));
     TRY(query_run(l, Q_DELTA_ADD, err, "ttis", p->delta_id, p->run_id, p->source->no, p->delta));
-    TRY(query_run(l, Q_ITEM_ADD, err, "tiits", p->item_id, p->source->no, p->version, p->run_id,
-                  p->item));
+    TRY(write_bytes(l, p, now, err));
     TRY(query_run(l, Q_PROV_ADD, err, "ts", p->run_id, p->prov));
     return query_run(l, Q_RUN_END, err, "tiss", p->run_id, now, p->qa, p->entry);
 }
@@ -97,7 +106,7 @@ static enum rc write_log(struct ledger *l, const struct promotion *p, int64_t se
 }
 
 static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t now,
-                           promote_also_fn *also, void *ctx, int64_t *ret_seq, struct err *err)
+                           run_also_fn *also, void *ctx, int64_t *ret_seq, struct err *err)
 {
     int64_t seq = 0;
     TRY(guard(l, p, err));
@@ -109,6 +118,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
                                     .event_id = p->event_id,
                                     .delta_id = p->delta_id,
                                     .item_id = p->item_id,
+                                    .marked_id = p->marked_id,
                                     .detector = p->detector,
                                     .change_type = p->change_type,
                                     .change_class = p->change_class,
@@ -130,7 +140,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
     return RC_OK;
 }
 
-enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, promote_also_fn *also,
+enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, run_also_fn *also,
                 void *ctx, int64_t *ret_seq, struct err *err)
 {
     int64_t seq;
@@ -147,14 +157,16 @@ enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, promot
 
 /* ---- hold -------------------------------------------------------------------------------------- */
 
-static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, promote_also_fn *also,
+static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, run_also_fn *also,
                         void *ctx, struct err *err)
 {
     TRY(inbox_lease_check(l, h->cand_no, h->lease_token, err));
     TRY(run_advance(l, h->run_id, "validated", now, err));
     TRY(run_move(l, h->run_id, "held", now, err));
     TRY(query_run(l, Q_LEDGER_HELD, err, "tht", h->run_id, &h->sha, h->reason));
-    TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &h->sha, h->tier, h->size, h->media_type, now));
+    if (h->media_type)
+        TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &h->sha, h->tier, h->size, h->media_type,
+                      now));
     TRY(query_run(l, Q_RUN_END, err, "tmss", h->run_id, (int64_t)-1, h->qa, (struct str){0}));
     TRY(query_run(l, Q_INBOX_END, err, "itttm", h->cand_no, "held", (char *)NULL, h->reason,
                   (int64_t)-1));
@@ -162,7 +174,7 @@ static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, pro
     return also ? also(ctx, l, err) : RC_OK;
 }
 
-enum rc promote_hold(struct ledger *l, const struct hold *h, int64_t now, promote_also_fn *also,
+enum rc promote_hold(struct ledger *l, const struct hold *h, int64_t now, run_also_fn *also,
                      void *ctx, struct err *err)
 {
     TRY(ledger_begin(l, err));
@@ -191,6 +203,22 @@ enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id, stru
                          .qa = col_str(a, &q, 6)};
     col_sha(&q, 0, &h.sha);
     *ret = h;
+    return RC_OK;
+}
+
+enum rc item_get(struct ledger *l, struct arena *a, const char *item_id, struct str *ret,
+                 struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_ITEM_GET, &q, err, "t", item_id));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_NOT_FOUND, "", "no such item");
+    TRY(rc);
+    struct str doc = col_str(a, &q, 0);
+    if (!doc.p)
+        return err_set(err, RC_NOMEM, "", "no memory for an item");
+    *ret = doc;
     return RC_OK;
 }
 
@@ -229,26 +257,30 @@ enum rc change_get(struct ledger *l, struct arena *a, const char *event_id, stru
     return RC_OK;
 }
 
-/* One at a time, by number, so that fn may write while we walk. */
-static enum rc next_change(struct ledger *l, struct arena *a, int64_t *fin_no, struct change *ret,
-                           struct err *err)
+/* One at a time, so that fn may write while we walk. *at is where the walk is: a finalization, or
+ * with src_no a version of that source. */
+static enum rc next_change(struct ledger *l, struct arena *a, int64_t src_no, int64_t *at,
+                           struct change *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_CHANGE_PAGE, &q, err, "i", *fin_no));
+    if (src_no)
+        TRY(query_open(l, Q_CHANGE_PAGE_OF, &q, err, "ii", *at, src_no));
+    else
+        TRY(query_open(l, Q_CHANGE_PAGE, &q, err, "i", *at));
     TRY(query_next(l, &q, err));
     read_change(a, &q, ret);
-    *fin_no = col_i64(&q, 16);
+    *at = col_i64(&q, 16);
     return RC_OK;
 }
 
-enum rc change_each(struct ledger *l, change_fn *fn, void *ctx, struct err *err)
+static enum rc walk(struct ledger *l, int64_t src_no, change_fn *fn, void *ctx, struct err *err)
 {
     struct arena a;
     struct change c;
-    int64_t fin_no = 0;
+    int64_t at = 0;
     enum rc rc;
     arena_init(&a, JSON_MAX);
-    while ((rc = next_change(l, &a, &fin_no, &c, err)) == RC_OK) {
+    while ((rc = next_change(l, &a, src_no, &at, &c, err)) == RC_OK) {
         rc = fn(ctx, &c, err);
         if (rc != RC_OK)
             break;
@@ -256,4 +288,14 @@ enum rc change_each(struct ledger *l, change_fn *fn, void *ctx, struct err *err)
     }
     arena_release(&a);
     return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc change_each(struct ledger *l, change_fn *fn, void *ctx, struct err *err)
+{
+    return walk(l, 0, fn, ctx, err);
+}
+
+enum rc change_each_of(struct ledger *l, int64_t src_no, change_fn *fn, void *ctx, struct err *err)
+{
+    return walk(l, src_no, fn, ctx, err);
 }

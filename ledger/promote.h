@@ -14,11 +14,13 @@
 
 #include "ledger/inbox.h"
 
+/* A deletion is a version too: its head is a tombstone that keeps the identity of the bytes it
+ * removed, so that they can be put back. */
 struct head {
     int64_t version; /* 0: no head yet */
     struct sha256 sha;
     int64_t size, promoted_at, cand_no;
-    const char *media_type, *run_id, *item_id;
+    const char *media_type, *run_id, *item_id; /* the item of these bytes */
     bool deleted;
 };
 /* version 0 and RC_OK when the source has none. */
@@ -28,9 +30,10 @@ MUST_CHECK enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, s
 /* Rows of the public tables for one change; empty docs write no row. */
 struct public_rows {
     struct str entry, prov, delta, item;
-    bool asset;     /* bytes may be served */
-    bool sorted;    /* type, class and detector may be filtered by; else they stay "" */
-    double bbox[4]; /* of the item, when has_bbox */
+    struct str marked; /* the item of deleted bytes, which now says so */
+    bool asset;        /* bytes may be served */
+    bool sorted;       /* type, class and detector may be filtered by; else they stay "" */
+    double bbox[4];    /* of the item, when has_bbox */
     bool has_bbox;
     int64_t shown_at; /* finalized_at as the level shows it */
 };
@@ -47,6 +50,11 @@ struct promotion {
     const char *media_type, *tier; /* "public" or "restricted" */
     const char *change_type, *change_class;
     const char *delta_id, *item_id;
+    /* Removes sha, which is the head's: no artifact and no item are added (item_id NULL). The item
+     * of these bytes is rewritten to say so. */
+    bool deletes;
+    const char *marked_id;
+    struct str marked;
     struct str entry, delta, item, prov, qa; /* whole, private */
     struct public_rows pub;
     const char
@@ -56,11 +64,10 @@ struct promotion {
 /* Promotes and finalizes. Own transaction. ret_seq: place in the public feed, 0 when unpublished.
  * Call project_source (handler/project.h) inside through `also`: it is called within the
  * transaction after all rows are written, and its failure undoes everything. */
-typedef enum rc promote_also_fn(void *ctx, struct ledger *l, struct err *err);
 MUST_CHECK enum rc promote(struct ledger *l, const struct promotion *p, int64_t now,
-                           promote_also_fn *also, void *ctx, int64_t *ret_seq, struct err *err);
+                           run_also_fn *also, void *ctx, int64_t *ret_seq, struct err *err);
 /* Puts the run on hold: bytes are in the store, artifact and qa recorded, nothing public but what
- * `also` projects. */
+ * `also` projects. A deletion that waits brings no bytes (media_type NULL): sha is the head's. */
 struct hold {
     int64_t cand_no, lease_token, src_no;
     const char *run_id, *reason;
@@ -70,7 +77,7 @@ struct hold {
     struct str qa;
 };
 MUST_CHECK enum rc promote_hold(struct ledger *l, const struct hold *h, int64_t now,
-                                promote_also_fn *also, void *ctx, struct err *err);
+                                run_also_fn *also, void *ctx, struct err *err);
 
 /* What a resumed run had when it was held. */
 struct held_run {
@@ -81,6 +88,10 @@ struct held_run {
 };
 MUST_CHECK enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id,
                                 struct held_run *ret, struct err *err);
+
+/* The whole item; RC_NOT_FOUND. */
+MUST_CHECK enum rc item_get(struct ledger *l, struct arena *a, const char *item_id, struct str *ret,
+                            struct err *err);
 
 /* Enduring documents, for the CLI (`show`, `diff`) and for rebuilding projections. */
 struct change {
@@ -94,5 +105,8 @@ MUST_CHECK enum rc change_get(struct ledger *l, struct arena *a, const char *eve
 /* Every finalized change of all sources in order of finalization. */
 typedef enum rc change_fn(void *ctx, const struct change *c, struct err *err);
 MUST_CHECK enum rc change_each(struct ledger *l, change_fn *fn, void *ctx, struct err *err);
+/* Those of one source, in order of their versions; reads no others. */
+MUST_CHECK enum rc change_each_of(struct ledger *l, int64_t src_no, change_fn *fn, void *ctx,
+                                  struct err *err);
 
 #endif

@@ -178,7 +178,8 @@ static enum rc read_fresh(struct arena *a, const struct query *q, struct public_
                              .reached_at = col_time(q, 15),
                              .failures = col_i64(q, 16),
                              .next_check_at = col_time(q, 17),
-                             .gen = col_i64(q, 18)};
+                             .gen = col_i64(q, 18),
+                             .removed_at = col_time(q, 19)};
     const char *const texts[] = {f.source_id, f.title,    f.collection, f.level,     f.window,
                                  f.run_id,    f.identity, f.delta_id,   f.qa_status, f.qa_note};
     for (size_t n = 0; n < ARRAY_LEN(texts); n++)
@@ -228,7 +229,9 @@ static struct public_source_row view_source(const struct query *q)
         .reached_at = col_time(q, 6),
         .failures = col_i64(q, 7),
         .next_check_at = col_time(q, 8),
-        .last_outcome = col_view(q, 9)};
+        .last_outcome = col_view(q, 9),
+        .verified_at = col_time(q, 10),
+        .retired = col_i64(q, 11) != 0};
 }
 
 enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,

@@ -51,6 +51,7 @@ struct public_fresh {
         *qa_status, *qa_note; /* "" when absent */
     bool held, retired;
     int64_t freshness_days, updated_at, checked_at, reached_at, failures, next_check_at, gen;
+    int64_t removed_at; /* it was found to be gone upstream; -1: it is there, or withheld */
 };
 typedef enum rc public_fresh_fn(void *ctx, const struct public_fresh *f, struct err *err);
 MUST_CHECK enum rc public_fresh_get(struct ledger *l, struct arena *a, struct str source_id,
@@ -64,7 +65,8 @@ struct public_source_row {
     struct str source_id, last_outcome; /* last_outcome "" before the first check */
     struct public_doc d;
     bool shown; /* may its health be shown? */
-    int64_t checked_at, reached_at, failures, next_check_at;
+    bool retired;
+    int64_t checked_at, reached_at, verified_at, failures, next_check_at;
 };
 MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
                                      struct public_source_row *ret, struct err *err);

@@ -29,29 +29,30 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
     TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
                   gen, now));
     TRY(query_run(l, Q_PUB_FRESH, err,
-                  "tittt"     /* who */
-                  "iii"       /* what it declares */
-                  "mtttttti", /* its head */
+                  "tittt"      /* who */
+                  "iii"        /* what it declares */
+                  "mttttttim", /* its head */
                   p->source_id, p->src_no, p->title, p->collection, p->level, (int64_t)p->held,
                   (int64_t)p->retired, p->freshness_days, p->updated_at, p->window, p->run_id,
-                  p->identity, p->delta_id, p->qa_status, p->qa_note, gen));
+                  p->identity, p->delta_id, p->qa_status, p->qa_note, gen, p->removed_at));
     if (!p->shows_checks)
         return RC_OK;
-    return query_run(l, Q_PUB_CHECKS, err, "immimti", p->src_no, p->checked_at, p->reached_at,
-                     p->failures, p->next_check_at, p->last_outcome, gen);
+    return query_run(l, Q_PUB_CHECKS, err, "immimtimi", p->src_no, p->checked_at, p->reached_at,
+                     p->failures, p->next_check_at, p->last_outcome, gen, p->verified_at,
+                     (int64_t)p->retired);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
 {
-    static const enum stmt_id wipes[] = {Q_WIPE_CHANGES, Q_WIPE_SOURCES, Q_WIPE_FRESH,
-                                         Q_WIPE_CHECKS,  Q_WIPE_BOXES,   Q_WIPE_ITEMS,
-                                         Q_WIPE_PROV,    Q_WIPE_DELTAS,  Q_WIPE_ASSETS};
+    static const enum stmt_id wipes[] = {Q_WIPE_COLLECTIONS, Q_WIPE_DATASETS, Q_WIPE_CHANGES,
+                                         Q_WIPE_SOURCES,     Q_WIPE_FRESH,    Q_WIPE_CHECKS,
+                                         Q_WIPE_BOXES,       Q_WIPE_ITEMS,    Q_WIPE_PROV,
+                                         Q_WIPE_DELTAS,      Q_WIPE_ASSETS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
     for (size_t i = 0; i < ARRAY_LEN(wipes); i++)
         TRY(query_run(l, wipes[i], err, "i", src_no));
-    TRY(query_run(l, Q_WIPE_COLLECTIONS, err, ""));
-    return query_run(l, Q_WIPE_DATASETS, err, "");
+    return RC_OK;
 }
 
 enum rc publish_has_collection(struct ledger *l, const char *collection, bool *ret, struct err *err)
@@ -102,6 +103,8 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
     if (!r->entry.n)
         return RC_OK;
     TRY(ledger_generation(l, now, &gen, err));
+    if (p->marked_id && r->marked.n)
+        TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_id, r->marked, gen));
     TRY(query_run(l, Q_PUB_CHANGE, err,
                   "itittttti"
                   "si",

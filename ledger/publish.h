@@ -13,9 +13,9 @@ struct public_source {
     struct str doc; /* public_sources.doc */
     bool held, retired;
     int64_t freshness_days;
-    int64_t updated_at; /* -1: absent or withheld */
-    bool shows_checks;  /* else it has no row in public_checks, and these do not matter: */
-    int64_t checked_at, reached_at, failures, next_check_at;
+    int64_t updated_at, removed_at; /* -1: absent or withheld */
+    bool shows_checks; /* else it has no row in public_checks, and these do not matter: */
+    int64_t checked_at, reached_at, verified_at, failures, next_check_at;
     const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
         *qa_note; /* NULL: absent */
 };
@@ -39,6 +39,7 @@ MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, 
 struct publication {
     int64_t seq;
     const char *run_id, *event_id, *delta_id, *item_id, *detector, *change_type, *change_class;
+    const char *marked_id; /* of the item that rows->marked rewrites, NULL: none */
     const struct source *source;
     const struct sha256 *sha;
     int64_t size;

@@ -45,6 +45,13 @@ struct source_header {
     const char *name, *value; /* value may be "secret:name" */
 };
 
+/* manifest{}: how a listing is read; "" when absent. */
+struct source_manifest {
+#define X(name, kind) const char *name;
+#include "ledger/manifest_fields.def"
+#undef X
+};
+
 struct source {
     int64_t no; /* src_no, 0 before it is stored */
     /* A source that another one names: an entry of its listing, or a vintage of its {year}. Set by
@@ -55,6 +62,9 @@ struct source {
         *feature_key, *pin_sha256, *adapter; /* "" when absent */
     const char *probe_url,
         *probe_pointer; /* probe{url,pointer}; url: the source's own when absent */
+    const char *probe_expect,
+        *probe_equals; /* probe.expect{pointer,equals}: what must stand there */
+    struct source_manifest manifest;
     enum level level;
     struct trigger triggers[SOURCE_TRIGGERS_MAX];
     size_t n_triggers;

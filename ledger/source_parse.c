@@ -296,22 +296,121 @@ static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
     return RC_OK;
 }
 
+/* ---- options of detectors: objects of texts ---------------------------------------------------- */
+
+#define OPTION_MAX 1024 /* a pointer, a glob, a name: longer ones are a mistake */
+
+struct option {
+    const char *name, **to;
+    enum { WORD, POINTER, FORMAT, URL, OBJECT } kind;
+};
+
+static enum rc check_option(const struct option *o, const char *field, struct err *err)
+{
+    static const char *const formats[] = {"json", "csv", "s3", "html"};
+    const char *v = *o->to;
+    if (strlen(v) > OPTION_MAX)
+        return err_set(err, RC_INVALID, field, "is longer than %d bytes", OPTION_MAX);
+    if (o->kind == URL)
+        return check_url(v, field, err);
+    if (o->kind == POINTER && *v != '/')
+        return err_set(err, RC_INVALID, field,
+                       "must be a JSON pointer (RFC 6901), such as /editingInfo/lastEditDate");
+    if (o->kind == FORMAT && name_index(formats, ARRAY_LEN(formats), v) < 0)
+        return err_set(err, RC_INVALID, field, "must be json, csv, s3 or html, not \"%.40s\"", v);
+    return RC_OK;
+}
+
+static const struct option *option_find(const struct option *options, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static enum rc refuse_option(const char *field, const struct option *options, size_t n,
+                             struct err *err)
+{
+    char known[256] = "";
+    for (size_t i = 0, at = 0; i < n && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, " %s", options[i].name);
+    return err_set(err, RC_INVALID, field, "is not known here, only:%s", known);
+}
+
+/* obj, the member `what` of a declaration, may hold these and nothing else. */
+static enum rc read_options(yyjson_val *obj, const char *what, const struct option *options,
+                            size_t n_options, struct err *err)
+{
+    char field[64];
+    size_t i, n;
+    yyjson_val *key, *val;
+    if (!yyjson_is_obj(obj))
+        return err_set(err, RC_INVALID, what, "must be an object");
+    yyjson_obj_foreach(obj, i, n, key, val)
+    {
+        const char *name = unsafe_yyjson_get_str(key); /* a key is a text */
+        const struct option *o = option_find(options, n_options, name);
+        snprintf(field, sizeof field, "%s.%s", what, name);
+        if (!o)
+            return refuse_option(field, options, n_options, err);
+        if (o->kind == OBJECT)
+            continue;
+        if (!yyjson_is_str(val) || !str_is_clean(str_of(yyjson_get_str(val))))
+            return err_set(err, RC_INVALID, field, "must be a text without control characters");
+        *o->to = yyjson_get_str(val);
+        TRY(check_option(o, field, err));
+    }
+    return RC_OK;
+}
+
+static enum rc read_probe_expect(yyjson_val *obj, struct source *s, struct err *err)
+{
+    const struct option options[] = {{"pointer", &s->probe_expect, POINTER},
+                                     {"equals", &s->probe_equals, WORD}};
+    if (!obj)
+        return RC_OK;
+    TRY(read_options(obj, "probe.expect", options, ARRAY_LEN(options), err));
+    if (!*s->probe_expect || !*s->probe_equals)
+        return err_set(err, RC_INVALID, "probe.expect",
+                       "needs both, such as {\"pointer\":\"/name\", \"equals\":\"Counties\"}");
+    return RC_OK;
+}
+
 static enum rc read_probe(yyjson_val *decl, struct source *s, struct err *err)
 {
+    const struct option options[] = {{"url", &s->probe_url, URL},
+                                     {"pointer", &s->probe_pointer, POINTER},
+                                     {"expect", NULL, OBJECT}};
     yyjson_val *obj = yyjson_obj_get(decl, "probe");
-    bool wanted = strcmp(s->detector, "probe") == 0;
-    s->probe_url = s->probe_pointer = "";
-    if (!obj || yyjson_is_null(obj))
-        return wanted ? err_set(err, RC_INVALID, "probe",
-                                "is required for detector probe, such as "
-                                "{\"url\":…, \"pointer\":\"/editingInfo/lastEditDate\"}")
-                      : RC_OK;
-    TRY(json_get_str(obj, "url", &s->probe_url, err));
-    TRY(json_get_str(obj, "pointer", &s->probe_pointer, err));
-    if (*s->probe_pointer != '/')
+    bool wanted = strcmp(s->detector, "probe") == 0, given = obj && !yyjson_is_null(obj);
+    s->probe_url = s->probe_pointer = s->probe_expect = s->probe_equals = "";
+    if (!given && wanted)
+        return err_set(err, RC_INVALID, "probe",
+                       "is required for detector probe, such as "
+                       "{\"url\":…, \"pointer\":\"/editingInfo/lastEditDate\"}");
+    if (!given)
+        return RC_OK;
+    TRY(read_options(obj, "probe", options, ARRAY_LEN(options), err));
+    if (!*s->probe_pointer)
         return err_set(err, RC_INVALID, "probe.pointer",
-                       "must be a JSON pointer (RFC 6901), such as /editingInfo/lastEditDate");
-    return *s->probe_url ? check_url(s->probe_url, "probe.url", err) : RC_OK;
+                       "is required: a JSON pointer, such as /editingInfo/lastEditDate");
+    return read_probe_expect(yyjson_obj_get(obj, "expect"), s, err);
+}
+
+static enum rc read_manifest(yyjson_val *decl, struct source *s, struct err *err)
+{
+    const struct option options[] = {
+#define X(name, kind) {#name, &s->manifest.name, kind},
+#include "ledger/manifest_fields.def"
+#undef X
+    };
+    yyjson_val *obj = yyjson_obj_get(decl, "manifest");
+    for (size_t i = 0; i < ARRAY_LEN(options); i++)
+        *options[i].to = "";
+    if (!obj || yyjson_is_null(obj))
+        return RC_OK;
+    return read_options(obj, "manifest", options, ARRAY_LEN(options), err);
 }
 
 /* The spec: the declaration with the defaults that queries rely on written out, canonical. */
@@ -357,6 +456,7 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
                        detector_list, s->detector);
     TRY(read_level(decl, s, err));
     TRY(read_probe(decl, s, err));
+    TRY(read_manifest(decl, s, err));
     TRY(read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
     TRY(read_region(decl, s, err));

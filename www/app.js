@@ -1,4 +1,4 @@
-/* Fills the page from /changes and /freshness, and keeps it fresh.
+/* Fills the page from /changes, /freshness and /sources (for the health of each), and keeps it fresh.
  *
  * 1. Text from the server is only ever set as text, never as markup.
  * 2. It asks again every few seconds with the ETag of what it shows, so that "nothing new" costs a
@@ -11,7 +11,8 @@ const PAUSE_MS = 10000;
 const PAUSE_MAX_MS = 120000;
 const SHOWN_AT_ONCE = 20;
 const NEWEST = "/changes?limit=" + SHOWN_AT_ONCE;
-const SOURCES = "/freshness?limit=1000";
+const FRESHNESS = "/freshness?limit=1000";
+const SOURCES = "/sources?limit=1000";
 
 const STATES = {
     current: ["✓", "Current"],
@@ -20,6 +21,15 @@ const STATES = {
     held: ["‖", "Held for review"],
     restricted: ["◆", "Restricted"],
     retired: ["■", "Retired"],
+};
+const HEALTH = {
+    ok: "Checks work",
+    never_checked: "Never looked at",
+    failing: "Checks fail",
+    gone: "Gone upstream",
+    overdue: "A look is overdue",
+    unverified: "Long not verified",
+    retired: "No longer watched",
 };
 const KINDS = {
     new: "first version",
@@ -107,7 +117,17 @@ function changeItem(entry) {
 
 /* ---- one source ---- */
 
-function sourceItem(fresh) {
+/* How its checks go; nothing where that is withheld. A breach is told by a word and a shape, not by
+ * colour alone. */
+function healthLine(health) {
+    if (!health) return null;
+    const line = element("p", null, { class: health.breach ? "facts breach" : "facts" });
+    line.append(element("span", health.breach ? "!" : "✓", { class: "shape", "aria-hidden": "true" }));
+    line.append(HEALTH[health.state] || health.state, ". " + (health.reason || ""));
+    return line;
+}
+
+function sourceItem(fresh, health) {
     const [shape, word] = STATES[fresh.state] || STATES.unknown;
     const item = element("li");
     const state = element("span", null, { class: "state" });
@@ -115,6 +135,8 @@ function sourceItem(fresh) {
     const label = element("p", fresh.label, { class: "facts" });
     const why = element("p", (fresh.explanation && fresh.explanation.text) || "", { class: "facts" });
     item.append(element("h3", fresh.title || fresh.source_id), state, label, why);
+    const healthy = healthLine(health);
+    if (healthy) item.append(healthy);
     if (fresh.checked_at) {
         const checked = element("p", "Last looked at ", { class: "facts" });
         checked.append(time(fresh.checked_at));
@@ -123,6 +145,7 @@ function sourceItem(fresh) {
     const id = encodeURIComponent(fresh.source_id);
     item.append(list([
         link("Why", "/freshness/" + id),
+        link("Health", "/sources/" + id),
         link("Badge", "/badges/" + id + ".svg"),
         link("Provenance", fresh.prov_ref),
     ]));
@@ -185,9 +208,10 @@ function namedItem(entry) {
     return item;
 }
 
-function showFreshness(body) {
+function showFreshness(body, sources) {
+    const health = new Map(sources.results.map((s) => [s.id, s.health]));
     if (body.results.length === 0) showEmpty(page.freshness, "No source is watched yet.");
-    else page.freshness.replaceChildren(...body.results.map(sourceItem));
+    else page.freshness.replaceChildren(...body.results.map((f) => sourceItem(f, health.get(f.source_id))));
 }
 
 function say(text, down) {
@@ -217,8 +241,9 @@ async function showOlder() {
 async function refresh() {
     const changes = await ask(NEWEST);
     if (changes.moved) showChanges(changes.body);
-    const freshness = await ask(SOURCES);
-    if (freshness.moved) showFreshness(freshness.body);
+    const freshness = await ask(FRESHNESS);
+    const sources = await ask(SOURCES);
+    if (freshness.moved || sources.moved) showFreshness(freshness.body, sources.body);
     page.shownAt = new Date();
     say("Up to date. This page looks for news by itself.", false);
 }

@@ -9,6 +9,9 @@ CREATE UNIQUE INDEX sources_entry ON sources (parent_no, entry) WHERE parent_no 
 -- How far a detector has come that reads more than validators: the value of a probe, the newest
 -- vintage. Kept with the candidate it came with (I3).
 ALTER TABLE source_state ADD COLUMN cursor TEXT;
+-- Learned: Last-Modified is no date of the bytes (ahead of its server's clock, before the web, or the
+-- same when the bytes moved). It is stored as given, but not sent.
+ALTER TABLE source_state ADD COLUMN date_doubted INTEGER NOT NULL DEFAULT 0;
 -- Sources that cannot be reached: a small part of the whole, so that asking for them is cheap.
 CREATE INDEX source_failing ON source_state (src_no) WHERE failures > 0;
 CREATE INDEX source_unchecked ON source_state (src_no) WHERE checked_at IS NULL;
@@ -48,10 +51,27 @@ CREATE TABLE public_checks (
     failures      INTEGER NOT NULL,
     next_check_at INTEGER,
     last_outcome  TEXT,
-    gen           INTEGER NOT NULL
+    gen           INTEGER NOT NULL,
+    verified_at   INTEGER, -- when the bytes were last digested
+    retired       INTEGER NOT NULL
 ) STRICT;
-INSERT INTO public_checks SELECT src_no, checked_at, reached_at, failures, next_check_at, last_outcome, gen
-    FROM public_freshness WHERE level <> 'restricted';
+INSERT INTO public_checks SELECT f.src_no, f.checked_at, f.reached_at, f.failures, f.next_check_at,
+    f.last_outcome, f.gen, s.verified_at, f.retired
+    FROM public_freshness f JOIN source_state s ON s.src_no = f.src_no WHERE level <> 'restricted';
+-- Health (ledger/health.h). The indexes hold the sources in trouble only, or move only when bytes were
+-- read: a check that found nothing new writes none of them, and /metrics counts a million sources
+-- without reading their rows. Each holds the columns that its condition names, so that counting needs
+-- the index alone.
+CREATE INDEX public_checks_failing ON public_checks (last_outcome, failures, retired)
+    WHERE failures > 0 AND retired = 0;
+CREATE INDEX public_checks_unchecked ON public_checks (checked_at, retired)
+    WHERE checked_at IS NULL AND retired = 0;
+CREATE INDEX public_checks_verified ON public_checks (verified_at, retired);
+CREATE INDEX public_checks_unverified ON public_checks (verified_at, checked_at)
+    WHERE verified_at IS NULL AND checked_at IS NOT NULL AND retired = 0;
+CREATE INDEX public_checks_retired ON public_checks (retired) WHERE retired <> 0;
+-- Withheld sources are in none of these; they are few, and looked through one by one.
+CREATE INDEX sources_withheld ON sources (src_no) WHERE sensitivity IN ('restricted', 'sovereign');
 
 -- Wide rows stand in the order of their numbers, where new ones are put at the end; only one narrow
 -- index by id, that of public_sources, is entered in the middle.
@@ -66,6 +86,8 @@ CREATE TABLE public_sources (
 ) STRICT;
 INSERT INTO public_sources SELECT * FROM public_sources_002;
 DROP TABLE public_sources_002;
+-- Has a collection another source? Asked when one is hidden, and a parent is hidden with its children.
+CREATE INDEX public_sources_collection ON public_sources (collection);
 ALTER TABLE public_freshness RENAME TO public_freshness_002;
 CREATE TABLE public_freshness (
     source_id      TEXT NOT NULL,
@@ -83,10 +105,11 @@ CREATE TABLE public_freshness (
     delta_id       TEXT,
     qa_status      TEXT,
     qa_note        TEXT,
-    gen            INTEGER NOT NULL
+    gen            INTEGER NOT NULL,
+    removed_at     INTEGER  -- when it was seen to be gone upstream; NULL while it is there
 ) STRICT;
 INSERT INTO public_freshness SELECT source_id, src_no, title, collection, level, held, retired, freshness_days,
-    updated_at, window, run_id, identity, delta_id, qa_status, qa_note, gen FROM public_freshness_002;
+    updated_at, window, run_id, identity, delta_id, qa_status, qa_note, gen, NULL FROM public_freshness_002;
 DROP TABLE public_freshness_002;
 
 -- The receipts of a source are a chain, newest first: source_state knows its end, each receipt the one
@@ -99,3 +122,6 @@ UPDATE checks SET prev_no =
 UPDATE source_state SET last_check_no =
     (SELECT max(c.check_no) FROM checks c WHERE c.src_no = source_state.src_no);
 DROP INDEX checks_source;
+
+-- What was found outside every window, for `freshet monitor`.
+CREATE INDEX inbox_unexpected ON inbox (cand_no) WHERE unexpected = 1;

@@ -76,6 +76,7 @@ static struct facts change_facts(const struct source *s, const struct candidate 
                           .change_type = "modified",
                           .change_class = "content",
                           .from = change_identity("old bytes", 1),
+                          .last = change_identity("old bytes", 1),
                           .to = change_identity("new bytes!", 2),
                           .item_id = "ks-counties-v2",
                           .prev_item_id = "ks-counties-v1",

@@ -1,7 +1,7 @@
 /* csv: quoting, line ends, and where a record began. */
 #include "tests/10-unit/unit.h"
 
-#include "cli/csv.h"
+#include "core/csv.h"
 
 static struct arena arena;
 

@@ -50,6 +50,21 @@ static void first_version_is_reverted_by_removal(void **state)
     change_assert_valid("schemas/delta-manifest.schema.json", doc);
 }
 
+static void deletion_is_reverted_by_the_last_bytes(void **state)
+{
+    struct fixture *x = *state;
+    struct str doc;
+    x->f.to = (struct identity){0};
+    x->f.deletes = true;
+    x->f.item_id = NULL;
+    x->f.change_type = x->f.change_class = "deleted";
+    assert_rc(delta_render(&x->a, &x->f, &doc, &x->err), RC_OK);
+    change_golden("delta-deleted.json", doc);
+    assert_non_null(strstr(doc.p, "\"to\":null,\"apply\":[{\"op\":\"remove\"}]"));
+    assert_rc(delta_check(doc, &x->err), RC_OK);
+    change_assert_valid("schemas/delta-manifest.schema.json", doc);
+}
+
 /* Any byte that means something, changed, is noticed. */
 static void tampering_is_noticed(void **state)
 {
@@ -74,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(modified, setup, teardown),
         cmocka_unit_test_setup_teardown(first_version_is_reverted_by_removal, setup, teardown),
+        cmocka_unit_test_setup_teardown(deletion_is_reverted_by_the_last_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(tampering_is_noticed, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #define OLD_DATE "Mon, 01 Jan 2024 00:00:00 GMT"
 #define NEW_DATE "Tue, 02 Jan 2024 00:00:00 GMT"
 #define FUTURE_DATE "Mon, 01 Jan 2035 00:00:00 GMT"
+#define IN_2036 2082758400000LL
 
 static const struct conf conf = {.audit_every = 20};
 
@@ -122,7 +123,7 @@ static void plan_audit(void **state)
     assert_int_equal(etag_plan(&st, &never, NOW).why, ASK_VALIDATE);
 }
 
-/* E3, E4: a date ahead of our clock, and an ETag that flaps, are not sent. */
+/* E4, E5: a date ahead of our clock, and an ETag that flaps, are not sent. */
 static void plan_untrusted_validators(void **state)
 {
     (void)state;
@@ -152,9 +153,27 @@ static void not_modified_304(void **state)
     assert_false(st.head_refused);
 
     r = response(304, "\"a2\"", NEW_DATE); /* given: stored exactly so */
-    assert_outcome(judge_planned(&st, &r), not_modified);
+    assert_outcome(judge(&st, conditional_get, &r, no_body), not_modified);
     assert_string_equal(st.etag, "\"a2\"");
     assert_string_equal(st.last_modified, NEW_DATE);
+    assert_false(st.date_doubted);
+    r = response(304, "", FUTURE_DATE);
+    assert_outcome(judge(&st, conditional_get, &r, no_body), not_modified);
+    assert_true(st.date_doubted);
+}
+
+/* E2: new validators in a 304 to HEAD are believed when GET says them. */
+static void renewed_by_head(void **state)
+{
+    (void)state;
+    struct check_state st = seen(), before = st;
+    struct fetch_res r = response(304, "\"a2\"", OLD_DATE);
+    assert_next(judge_planned(&st, &r), false, true, true, ASK_HEAD_SAID);
+    r = response(304, "\"a\"", NEW_DATE);
+    assert_next(judge_planned(&st, &r), false, true, true, ASK_HEAD_SAID);
+    assert_memory_equal(&st, &before, sizeof st);
+    r = response(304, "\"a\"", OLD_DATE);
+    assert_outcome(judge_planned(&st, &r), not_modified);
 }
 
 /* A 304 that nobody asked for proves nothing. */
@@ -270,6 +289,7 @@ struct body_case {
     char letter;
     enum outcome outcome;
     int flaps;
+    bool doubted; /* the date */
 };
 
 /* What the digest says decides (I2); validators only name the kind of change. */
@@ -277,16 +297,17 @@ static void bodies_against_a_seen_state(void **state)
 {
     (void)state;
     static const struct body_case cases[] = {
-        {"\"a\"", OLD_DATE, 'A', OUTCOME_unchanged, 0},
-        {"\"b\"", OLD_DATE, 'A', OUTCOME_validator_drift, 1},
-        {"W/\"a\"", OLD_DATE, 'A', OUTCOME_validator_drift, 1},
-        {"\"a\"", NEW_DATE, 'A', OUTCOME_validator_drift, 0},
-        {"", OLD_DATE, 'A', OUTCOME_validator_drift, 1},
-        {"\"b\"", NEW_DATE, 'B', OUTCOME_changed, 0},
-        {"\"b\"", OLD_DATE, 'B', OUTCOME_changed, 0},
-        {"\"a\"", NEW_DATE, 'B', OUTCOME_changed, 0},
-        {"", "", 'B', OUTCOME_changed, 0},
-        {"\"a\"", OLD_DATE, 'B', OUTCOME_silent_change, 0},
+        {"\"a\"", OLD_DATE, 'A', OUTCOME_unchanged, 0, false},
+        {"\"b\"", OLD_DATE, 'A', OUTCOME_validator_drift, 1, false},
+        {"W/\"a\"", OLD_DATE, 'A', OUTCOME_validator_drift, 1, false},
+        {"\"a\"", NEW_DATE, 'A', OUTCOME_validator_drift, 0, false},
+        {"\"a\"", FUTURE_DATE, 'A', OUTCOME_validator_drift, 0, true},
+        {"", OLD_DATE, 'A', OUTCOME_validator_drift, 1, false},
+        {"\"b\"", NEW_DATE, 'B', OUTCOME_changed, 0, false},
+        {"\"b\"", OLD_DATE, 'B', OUTCOME_changed, 0, true},
+        {"\"a\"", NEW_DATE, 'B', OUTCOME_changed, ETAG_FLAPS_MAX, false},
+        {"", "", 'B', OUTCOME_changed, 0, false},
+        {"\"a\"", OLD_DATE, 'B', OUTCOME_silent_change, ETAG_FLAPS_MAX, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct check_state st = seen();
@@ -297,6 +318,7 @@ static void bodies_against_a_seen_state(void **state)
         assert_string_equal(st.etag, cases[i].etag); /* on every 200 both, exactly as given */
         assert_string_equal(st.last_modified, cases[i].date);
         assert_int_equal(st.etag_flaps, cases[i].flaps);
+        assert_int_equal(st.date_doubted, cases[i].doubted);
         assert_int_equal(st.seen_sha.b[0], cases[i].letter);
         assert_int_equal(st.since_audit, 0);
         assert_int_equal(st.changed_at == NOW, outcome_candidate(v.outcome));
@@ -324,6 +346,29 @@ static void change_of_place_is_not_silent(void **state)
     snprintf(r.final_url, sizeof r.final_url, "https://other.example/a.zip");
     assert_outcome(judge(&st, conditional_get, &r, body('B', 1000)), changed);
     assert_string_equal(st.validator_url, "https://other.example/a.zip");
+    assert_int_equal(st.etag_flaps, 0); /* nor do they prove each other liars */
+    assert_false(st.date_doubted);
+}
+
+/* E4, E5: what did not tell a change is given up, until it tells one. */
+static void validators_that_lied(void **state)
+{
+    (void)state;
+    struct check_state st = seen();
+    struct fetch_res r = response(200, "\"a\"", OLD_DATE);
+    assert_outcome(judge(&st, audit, &r, body('B', 1000)), silent_change);
+    assert_ask(etag_plan(&st, &conf, NOW), false, false, false, ASK_BLIND);
+    assert_outcome(judge(&st, etag_plan(&st, &conf, NOW), &r, body('B', 1000)), unchanged);
+    assert_ask(etag_plan(&st, &conf, NOW), false, false, false, ASK_BLIND); /* teaches nothing */
+    r = response(200, "\"c\"", NEW_DATE);
+    assert_outcome(judge(&st, etag_plan(&st, &conf, NOW), &r, body('C', 1000)), changed);
+    assert_ask(etag_plan(&st, &conf, NOW), true, true, true, ASK_VALIDATE);
+
+    st = seen(); /* a weak tag may stay when bytes move */
+    snprintf(st.etag, sizeof st.etag, "W/\"a\"");
+    r = response(200, "W/\"a\"", NEW_DATE);
+    assert_outcome(judge(&st, audit, &r, body('B', 1000)), changed);
+    assert_ask(etag_plan(&st, &conf, NOW), true, true, true, ASK_VALIDATE);
 }
 
 static void audit_finds_false_304(void **state)
@@ -336,20 +381,36 @@ static void audit_finds_false_304(void **state)
     assert_int_equal(st.since_audit, 0);
 }
 
-/* E3: ahead of the server's own Date, or of our clock when it has none. */
-static void future_dates_are_not_kept(void **state)
+/* E5: ahead of the server's own Date, or of our clock when it has none; or before the web. Kept as
+ * given, which is all that drift needs, but not sent. */
+static void impossible_dates(void **state)
 {
     (void)state;
-    struct check_state st = unseen();
-    struct fetch_res r = response(200, "", FUTURE_DATE);
-    assert_outcome(judge(&st, plain_get, &r, body('A', 10)), new);
-    assert_string_equal(st.last_modified, "");
-    r.date_ms = -1;
-    assert_outcome(judge(&st, plain_get, &r, body('A', 10)), unchanged);
-    assert_string_equal(st.last_modified, "");
-    r.date_ms = time_civil(2036, 1, 1); /* the server's clock is ahead as a whole */
-    assert_outcome(judge(&st, plain_get, &r, body('A', 10)), unchanged);
-    assert_string_equal(st.last_modified, FUTURE_DATE);
+    static const struct {
+        const char *date;
+        int64_t server_clock;
+        bool doubted;
+    } cases[] = {
+        {FUTURE_DATE, NOW, true},
+        {FUTURE_DATE, -1, true},
+        {"Mon, 01 Jan 2035 00:00:00 GMT", IN_2036, false}, /* its clock is ahead as a whole */
+        {"Thu, 01 Jan 1970 00:00:01 GMT", NOW, true},
+        {"Tue, 01 Jan 1980 00:00:00 GMT", -1, true},
+        {"yesterday", NOW, false},
+        {OLD_DATE, NOW, false},
+        {"", NOW, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct check_state st = unseen();
+        struct fetch_res r = response(200, "", cases[i].date);
+        r.date_ms = cases[i].server_clock;
+        assert_outcome(judge(&st, plain_get, &r, body('A', 10)), new);
+        assert_string_equal(st.last_modified, cases[i].date);
+        assert_int_equal(st.date_doubted, cases[i].doubted);
+        assert_outcome(judge(&st, plain_get, &r, body('A', 10)), unchanged);
+        bool sent = etag_plan(&st, &conf, NOW).if_modified_since;
+        assert_int_equal(sent, strcmp(cases[i].date, OLD_DATE) == 0 || cases[i].date[0] == 'y');
+    }
 }
 
 /* E4 */
@@ -571,6 +632,7 @@ int main(void)
         cmocka_unit_test(plan_audit),
         cmocka_unit_test(plan_untrusted_validators),
         cmocka_unit_test(not_modified_304),
+        cmocka_unit_test(renewed_by_head),
         cmocka_unit_test(unasked_304_is_a_failure),
         cmocka_unit_test(head_same_validator),
         cmocka_unit_test(head_that_settles_nothing),
@@ -582,7 +644,8 @@ int main(void)
         cmocka_unit_test(bodies_without_validators),
         cmocka_unit_test(change_of_place_is_not_silent),
         cmocka_unit_test(audit_finds_false_304),
-        cmocka_unit_test(future_dates_are_not_kept),
+        cmocka_unit_test(validators_that_lied),
+        cmocka_unit_test(impossible_dates),
         cmocka_unit_test(flapping_tag_is_given_up),
         cmocka_unit_test(wrong_bodies),
         cmocka_unit_test(unclean_validators_are_none),

@@ -318,7 +318,7 @@ static void pauses_are_jittered_and_capped(void **state)
 
 static void feed(struct fetch_res *res, const char *text)
 {
-    struct fetch_head h;
+    struct fetch_head h = {0};
     struct str rest = str_of(text), line;
     memset(res, 'x', sizeof *res);
     fetch_head_begin(&h, res);
@@ -411,7 +411,7 @@ static void only_honest_etags(void **state)
     snprintf(text, sizeof text, "ETag: \"%01022d\"", 0);
     assert_etag(text, "");
     struct fetch_res res;
-    struct fetch_head h;
+    struct fetch_head h = {0};
     fetch_head_begin(&h, &res);
     fetch_head_line(&h, &res, STR("ETag: \"a\0b\"\r\n"));
     assert_string_equal(res.etag, "");
@@ -462,26 +462,31 @@ static void pauses_end_in_order(void **state)
     enum { N = 500 };
     static struct fetch f;
     static struct fetch_job jobs[N];
+    bool seen[N] = {false};
     (void)state;
-    assert_rc(fetch_pause_reserve(&f, N), RC_OK);
-    for (int i = 0; i < N; i++) {
-        jobs[i].due = (int64_t)rand_below(300);
-        fetch_pause_push(&f, &jobs[i]);
-    }
-    int64_t last = -1;
-    struct fetch_job *j;
-    for (int i = 0; i < N; i++) {
-        int64_t next = f.paused[0]->due;
-        assert_null(fetch_pause_pop(&f, next - 1));
-        j = fetch_pause_pop(&f, next);
-        assert_true(j && j->due >= last);
-        last = j->due;
-        j->due = -1;
-    }
-    assert_null(fetch_pause_pop(&f, INT64_MAX));
+    assert_rc(fetch_due_reserve(&f, N), RC_OK);
     for (int i = 0; i < N; i++)
-        assert_int_equal(jobs[i].due, -1);
-    free(f.paused);
+        fetch_due_push(&f, (struct fetch_due){(int64_t)rand_below(300), &jobs[i], NULL});
+    int64_t last = -1;
+    struct fetch_due d;
+    for (int i = 0; i < N; i++) {
+        int64_t next = f.due[0].at;
+        assert_false(fetch_due_pop(&f, next - 1, &d));
+        assert_true(fetch_due_pop(&f, next, &d));
+        assert_true(d.at >= last);
+        last = d.at;
+        assert_false(seen[d.job - jobs]);
+        seen[d.job - jobs] = true;
+    }
+    assert_false(fetch_due_pop(&f, INT64_MAX, &d));
+    free(f.due);
+}
+
+static void queue_init(struct fetch *f)
+{
+    STAILQ_INIT(&f->ring);
+    STAILQ_INIT(&f->refused);
+    TAILQ_INIT(&f->idle);
 }
 
 static void hosts_take_turns(void **state)
@@ -493,26 +498,28 @@ static void hosts_take_turns(void **state)
     (void)state;
     conf_defaults(&conf);
     conf.per_host = 99;
-    STAILQ_INIT(&f.ring);
+    conf.per_host_rate = 0;
+    queue_init(&f);
     for (size_t i = 0; i < 9; i++) {
-        struct fetch_target t = {.host = {arrivals[i]}};
+        struct fetch_target t = {.name = {arrivals[i]}};
         assert_rc(fetch_place_enter(&f, &t, &jobs[i].home), RC_OK);
-        fetch_queue_push(&f, &jobs[i]);
+        fetch_queue_push(&f, &jobs[i], 0);
     }
     char got[10] = "";
     for (size_t i = 0; i < 9; i++) {
-        struct fetch_job *j = fetch_queue_next(&f);
+        struct fetch_job *j = fetch_queue_next(&f, 0);
         assert_non_null(j);
         got[i] = j->home.host->name[0];
         j->home.host->in_flight++;
-        fetch_host_offer(&f, j->home.host);
+        fetch_host_offer(&f, j->home.host, 0);
     }
     assert_string_equal(got, "abcababab");
-    assert_null(fetch_queue_next(&f));
+    assert_null(fetch_queue_next(&f, 0));
     for (size_t i = 0; i < 9; i++)
         fetch_place_leave(&f, &jobs[i].home);
-    for (size_t i = 0; i < FETCH_BUCKETS; i++)
-        assert_null(f.hosts[i]);
+    assert_int_equal(f.n_idle, 3);
+    fetch_hosts_free(&f);
+    free(f.due);
 }
 
 /* An https host gets one request until something came back, then per_host. */
@@ -521,31 +528,34 @@ static void cold_hosts_get_one(void **state)
     struct conf conf;
     struct fetch f = {.conf = &conf};
     struct fetch_job jobs[4] = {0};
-    struct fetch_target t = {.host = "a", .https = true};
+    struct fetch_target t = {.name = "a:443", .https = true};
     (void)state;
     conf_defaults(&conf);
     conf.per_host = 2;
-    STAILQ_INIT(&f.ring);
+    conf.per_host_rate = 0;
+    queue_init(&f);
     for (size_t i = 0; i < 4; i++) {
         assert_rc(fetch_place_enter(&f, &t, &jobs[i].home), RC_OK);
-        fetch_queue_push(&f, &jobs[i]);
+        fetch_queue_push(&f, &jobs[i], 0);
     }
     struct fetch_host *h = jobs[0].home.host;
     for (int i = 1; i <= 2; i++) {
-        assert_ptr_equal(fetch_queue_next(&f), &jobs[i - 1]);
+        assert_ptr_equal(fetch_queue_next(&f, 0), &jobs[i - 1]);
         h->in_flight++;
-        fetch_host_offer(&f, h);
-        assert_null(fetch_queue_next(&f));
+        fetch_host_offer(&f, h, 0);
+        assert_null(fetch_queue_next(&f, 0));
         h->warm = true;
-        fetch_host_offer(&f, h);
+        fetch_host_offer(&f, h, 0);
     }
-    assert_null(fetch_queue_next(&f));
+    assert_null(fetch_queue_next(&f, 0));
     h->in_flight--;
-    fetch_host_offer(&f, h);
-    fetch_host_offer(&f, h);
-    assert_ptr_equal(fetch_queue_next(&f), &jobs[2]);
-    for (size_t i = 0; i < 4; i++)
-        fetch_place_leave(&f, &jobs[i].home);
+    fetch_host_offer(&f, h, 0);
+    fetch_host_offer(&f, h, 0);
+    assert_ptr_equal(fetch_queue_next(&f, 0), &jobs[2]);
+    fetch_place_leave(&f, &jobs[0].home);
+    STAILQ_INIT(&h->waiting);
+    fetch_hosts_free(&f);
+    free(f.due);
 }
 
 static void ends_come_from_the_table(void **state)
@@ -556,6 +566,53 @@ static void ends_come_from_the_table(void **state)
     assert_false(fetch_end_transient(FETCH_BLOCKED));
     for (int e = 0; e < FETCH_END_COUNT; e++)
         assert_true(strlen(fetch_end_text((enum fetch_end)e)) > 5);
+}
+
+static void references_in_documents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ref, *want; /* NULL: refused */
+    } rows[] = {
+        {"c", "https://e.org/a/c"},
+        {"../c d", "https://e.org/c%20d"},
+        {"/c?q=1#f", "https://e.org/c?q=1"},
+        {"//f.org/c", "https://f.org/c"},
+        {"http://f.org:8080/c", "http://f.org:8080/c"},
+        {"?p=2", "https://e.org/a/b?p=2"},
+        {"ftp://e.org/c", NULL},
+        {"file:///etc/passwd", NULL},
+        {"https://u:p@e.org/", NULL},
+        {"a\nb", NULL},
+    };
+    struct err err;
+    char url[FETCH_URL_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        enum rc rc = fetch_url_join("https://e.org/a/b", rows[i].ref, url, &err);
+        assert_rc(rc, rows[i].want ? RC_OK : RC_INVALID);
+        if (rows[i].want)
+            assert_string_equal(url, rows[i].want);
+    }
+}
+
+static void origins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *y;
+        bool same;
+    } rows[] = {
+        {"https://e.org/a?b", "https://E.ORG:443/", true},
+        {"http://e.org/", "http://e.org:80", true},
+        {"https://e.org/", "http://e.org/", false},
+        {"https://e.org/", "https://e.org:444/", false},
+        {"https://e.org/", "https://f.e.org/", false},
+        {"https://e.org/", "https://u@e.org/", false},
+        {"ftp://e.org/", "ftp://e.org/", false},
+        {"x", "x", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(fetch_url_same_origin(rows[i].x, rows[i].y), rows[i].same);
 }
 
 int main(void)
@@ -578,6 +635,8 @@ int main(void)
         cmocka_unit_test(hosts_take_turns),
         cmocka_unit_test(cold_hosts_get_one),
         cmocka_unit_test(ends_come_from_the_table),
+        cmocka_unit_test(references_in_documents),
+        cmocka_unit_test(origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

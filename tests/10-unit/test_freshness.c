@@ -71,6 +71,7 @@ static struct public_fresh facts(const char *id)
                                  .checked_at = NOW - 1000,
                                  .reached_at = NOW - 1000,
                                  .next_check_at = NOW + 1000,
+                                 .removed_at = -1,
                                  .gen = 5};
 }
 
@@ -183,6 +184,27 @@ static void historical_is_never_past_its_window_and_says_so(void **state)
     f.freshness_days = 0;
     f.updated_at = time_civil(1999, 1, 1);
     assert_verdict(f, "current", "historical", "Historical, updated on 1999-01-01");
+}
+
+/* Whatever the window says: what the upstream no longer has is not current. */
+static void removed_upstream_is_never_current(void **state)
+{
+    struct public_fresh f = facts("x");
+    (void)state;
+    f.removed_at = f.updated_at;
+    assert_verdict(f, "past_window", "removed_upstream", "Removed upstream on 2026-07-17");
+    f.freshness_days = 0;
+    assert_verdict(f, "past_window", "removed_upstream", "Removed upstream on 2026-07-17");
+    f.failures = 3; /* it is gone: of course its checks fail */
+    assert_verdict(f, "past_window", "removed_upstream", "Removed upstream on 2026-07-17");
+    f.held = true;
+    assert_verdict(f, "held", "held_for_review", "Update awaiting review");
+    table[0] = facts("counties");
+    table[0].removed_at = table[0].updated_at;
+    assert_int_equal(serve("/freshness/counties", ""), 200);
+    assert_non_null(strstr(w.body.data, "\"rule\":\"removed_upstream\""));
+    assert_non_null(strstr(w.body.data, "The upstream no longer has it"));
+    assert_int_equal(w.last_modified, table[0].checked_at); /* not the day it would have aged */
 }
 
 static void held_restricted_and_retired_come_first(void **state)
@@ -351,6 +373,7 @@ int main(void)
         TEST(age_is_counted_from_promotion_not_from_checks),
         TEST(failing_checks_are_not_current),
         TEST(historical_is_never_past_its_window_and_says_so),
+        TEST(removed_upstream_is_never_current),
         TEST(held_restricted_and_retired_come_first),
         TEST(extreme_numbers_overflow_nothing),
         TEST(one_source_is_explained),

@@ -47,6 +47,29 @@ static void evidence_of_a_failure(void **state)
     arena_release(&a);
 }
 
+/* What was removed is invalidated by the run, and nothing was made. */
+static void deletion(void **state)
+{
+    struct arena a;
+    struct source s = change_source(LEVEL_PUBLIC);
+    struct candidate c = change_candidate();
+    struct facts f = change_facts(&s, &c);
+    (void)state;
+    arena_init(&a, 1 << 20);
+    f.item_id = NULL;
+    f.to = (struct identity){0};
+    f.deletes = true;
+    f.change_type = f.change_class = "deleted";
+    f.qa = (struct validation){.features = -1};
+    struct str doc = render(&a, &f);
+    assert_null(strstr(doc.p, "wasGeneratedBy"));
+    assert_null(strstr(doc.p, "wasDerivedFrom"));
+    assert_non_null(
+        strstr(doc.p, "\"wasInvalidatedBy\":{\"_:i1\":{\"prov:entity\":\"ent:ks-counties-v1\","
+                      "\"prov:activity\":\"act:" CHANGE_RUN "\",\"prov:time\":\"2026-07-02T10:"));
+    arena_release(&a);
+}
+
 static void no_credential_of_the_url(void **state)
 {
     struct arena a;
@@ -63,8 +86,8 @@ static void no_credential_of_the_url(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(promoted),
-                                       cmocka_unit_test(evidence_of_a_failure),
-                                       cmocka_unit_test(no_credential_of_the_url)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promoted), cmocka_unit_test(evidence_of_a_failure),
+        cmocka_unit_test(deletion), cmocka_unit_test(no_credential_of_the_url)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

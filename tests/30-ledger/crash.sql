@@ -2,9 +2,9 @@
 -- attempts, tokens, jitter and hashes that cover run ids. crash.sh replaces run ids by a word.
 .headers off
 .mode list
-SELECT 'source', src_no, spec, retired_at FROM sources ORDER BY 2;
+SELECT 'source', src_no, spec, retired_at, parent_no, entry FROM sources ORDER BY 2;
 SELECT 'state', src_no, etag, last_modified, validator_url, hex(seen_sha), seen_size, failures,
-       last_outcome, checked_at, verified_at, next_check_at FROM source_state ORDER BY 2;
+       last_outcome, checked_at, verified_at, next_check_at, cursor FROM source_state ORDER BY 2;
 SELECT 'checks', src_no, outcome, count(*) FROM checks GROUP BY 2, 3 ORDER BY 2, 3;
 SELECT 'inbox', cand_no, event_id, src_no, outcome, version_hint, absorbed, state, result, reason,
        done_at, lease_owner FROM inbox ORDER BY 2;
@@ -24,7 +24,7 @@ SELECT 'outbox', out_no, kind, body, sent_at FROM outbox ORDER BY 2;
 SELECT 'public', last_seq, first_seq FROM public_meta;
 SELECT 'change', seq, event_id, src_no, finalized_at, doc FROM public_changes ORDER BY 2;
 SELECT 'shown', source_id, collection, doc FROM public_sources ORDER BY 2;
-SELECT 'fresh', source_id, level, held, retired, updated_at, identity, delta_id, qa_status
+SELECT 'fresh', source_id, level, held, retired, updated_at, removed_at, identity, delta_id, qa_status
   FROM public_freshness ORDER BY 2;
 SELECT 'checked', src_no, checked_at, reached_at, failures, last_outcome FROM public_checks ORDER BY 2;
 SELECT 'pitem', item_id, collection, doc FROM public_items ORDER BY 2;

@@ -1,7 +1,7 @@
 /* test_service: freshet-api and freshet-intake as processes, driven by FastCGI without nginx, over a
  * real ledger that the real handler has filled.
  *
- * The world: `roads` (public, many versions), `rivers` (public, one version), `caves` (restricted,
+ * The world: `roads` (public, many versions), `rivers` (public, a listing), `caves` (restricted,
  * approved), and a sovereign source. Everything that must stay inside carries a canary string.
  */
 #include "tests/30-ledger/fixture.h"
@@ -29,6 +29,10 @@
 #define SOV_BODY "{\"canary-sov-content\":1}"
 #define RES_URL "https://canary-res-host.example/canary-res-path"
 #define RES_BODY "{\"canary-res-content\":1}"
+/* The listing without entries. */
+#define RIVERS_BODY                                                                                \
+    "{\"checksum\":\"sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\","   \
+    "\"count\":0,\"entries\":[],\"listing_version\":1}"
 
 static struct instance inst;
 static struct ledger *led;
@@ -36,7 +40,7 @@ static struct source roads, rivers, caves, sovereign;
 static char api_sock[100], intake_sock[100]; /* what a unix address takes */
 static pid_t api_pid, intake_pid;
 static char tok_check[TOKEN_PLAIN_MAX], tok_all[TOKEN_PLAIN_MAX], tok_replay[TOKEN_PLAIN_MAX];
-static struct change roads_change, caves_change, sov_change;
+static struct change roads_change, rivers_change, caves_change, sov_change;
 static char roads_hex[SHA256_HEX], caves_hex[SHA256_HEX], sov_hex[SHA256_HEX];
 
 /* ---- the world -------------------------------------------------------------------------------- */
@@ -47,9 +51,10 @@ static struct source declare(const char *id, const char *title, const char *url,
     snprintf(
         json, sizeof json,
         "{\"id\":\"%s\",\"title\":\"%s\",\"url\":\"%s\",\"sensitivity\":\"%s\",\"collection\":\"%s\","
-        "\"media_type\":\"application/json\",\"triggers\":[{\"type\":\"manual\"}]}",
-        id, title, url, level,
-        strcmp(level, "sovereign") == 0 ? "canary-sov-collection" : "kansas");
+        "\"media_type\":\"application/json\",\"triggers\":[{\"type\":\"manual\"}],"
+        "\"detector\":\"%s\"}",
+        id, title, url, level, strcmp(level, "sovereign") == 0 ? "canary-sov-collection" : "kansas",
+        strcmp(id, "rivers") == 0 ? "manifest" : "etag");
     struct source s = fix_source(led, json);
     OK(ledger_begin(led, &fix_err));
     OK(project_source(led, &inst, &s, clock_now(), &fix_err));
@@ -118,7 +123,7 @@ static void fill(void)
     roads = declare("roads", "Roads", "https://data.example/roads", "public");
     caves = declare("caves", "Caves", RES_URL, "restricted");
     sovereign = declare(SOV_ID, SOV_TITLE, SOV_URL, "sovereign");
-    publish(&rivers, "{\"rivers\":1}");
+    rivers_change = publish(&rivers, RIVERS_BODY);
     caves_change = publish(&caves, RES_BODY);
     sov_change = publish(&sovereign, SOV_BODY);
     for (int i = 1; i <= ROADS; i++) {
@@ -319,6 +324,10 @@ static const char *value_of(const char *pattern, enum whose who)
         return who == NOBODY ? "01980000-0000-7000-8000-000000000000" : c->run_id;
     if (strstr(pattern, "{delta}"))
         return who == NOBODY ? "dlt_01980000-0000-7000-8000-000000000000" : c->delta_id;
+    if (strstr(pattern, "{manifest}")) /* of others there is none, but a name can be made up */
+        return who == NOBODY ? "man_01980000-0000-7000-8000-000000000000"
+                             : arena_printf(&fix_arena, "man_%s",
+                                            who == PUBLIC ? rivers_change.run_id : c->run_id);
     if (strstr(pattern, "{hex}"))
         return who == PUBLIC       ? roads_hex
                : who == RESTRICTED ? caves_hex
@@ -333,6 +342,12 @@ static const char *value_of(const char *pattern, enum whose who)
 
 /* ---- every route ------------------------------------------------------------------------------ */
 
+/* Pages of other sites may read what is public, but not the numbers of this machine. */
+static const char *allowed(const struct route *r)
+{
+    return strcmp(r->pattern, "/metrics") == 0 ? "" : "*";
+}
+
 static void every_route_answers(void **state)
 {
     (void)state;
@@ -344,10 +359,11 @@ static void every_route_answers(void **state)
         assert_string_equal(answer_header(&a, "X-Freshet-Route"), r->pattern);
         assert_string_equal(answer_header(&a, "Cache-Control"), r->cache);
         assert_string_equal(answer_header(&a, "Vary"), "Accept");
-        assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), "*");
-        if (strcmp(r->produces, "application/json") == 0)
+        assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), allowed(r));
+        bool handed_over = answer_header(&a, "X-Accel-Redirect")[0] != 0;
+        if (strcmp(r->produces, "application/json") == 0 && !handed_over)
             assert_non_null(parsed(a.body));
-        bool health = strstr(r->pattern, "/healthz") || strstr(r->pattern, "/readyz");
+        bool health = strcmp(r->cache, "no-store") == 0;
         assert_int_equal(answer_header(&a, "ETag")[0] == '"', !health);
         assert_int_equal(answer_header(&a, "Last-Modified")[0] != 0, !health);
         answer_free(&a);
@@ -394,6 +410,26 @@ static void assets_are_handed_to_nginx(void **state)
     assert_int_equal(a.status, 304);
     assert_string_equal(answer_header(&a, "X-Accel-Redirect"), "");
     answer_free(&a);
+}
+
+static void manifests_are_listings_under_the_name_of_their_run(void **state)
+{
+    char hex[SHA256_HEX], want[160], path[128];
+    struct sha256 sha;
+    (void)state;
+    hex_of(RIVERS_BODY, &sha, hex);
+    snprintf(path, sizeof path, "/manifests/man_%s", rivers_change.run_id);
+    struct answer a = get(path, "");
+    snprintf(want, sizeof want, "/_store/sha256/%.2s/%.2s/%s", hex, hex + 2, hex);
+    assert_string_equal(answer_header(&a, "X-Accel-Redirect"), want);
+    assert_string_equal(answer_header(&a, "Content-Type"), "application/json");
+    assert_string_equal(answer_header(&a, "Cache-Control"), "no-cache");
+    answer_free(&a);
+    /* Bytes that are no listing have no manifest, though they have a delta. */
+    snprintf(path, sizeof path, "/manifests/man_%s", roads_change.run_id);
+    assert_int_equal(status_of(&(struct ask){.path = path}), 404);
+    assert_int_equal(status_of(&(struct ask){.path = "/manifests/man_"}), 404);
+    assert_int_equal(status_of(&(struct ask){.path = "/manifests/dlt_"}), 404);
 }
 
 /* ---- conditional, HEAD, OPTIONS, methods, parameters ------------------------------------------- */
@@ -468,9 +504,10 @@ static void options_and_methods(void **state)
         struct answer a = ask(&(struct ask){.method = "OPTIONS", .path = at});
         assert_int_equal(a.status, 204);
         assert_string_equal(answer_header(&a, "Allow"), "GET, HEAD, OPTIONS");
-        assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), "*");
-        assert_string_equal(answer_header(&a, "Access-Control-Allow-Methods"),
-                            "GET, HEAD, OPTIONS");
+        assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), allowed(r));
+        if (*allowed(r))
+            assert_string_equal(answer_header(&a, "Access-Control-Allow-Methods"),
+                                "GET, HEAD, OPTIONS");
         answer_free(&a);
         for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
             a = ask(&(struct ask){.method = wrong[i], .path = at});
@@ -1195,6 +1232,7 @@ int main(void)
         cmocka_unit_test(every_route_answers),
         cmocka_unit_test(bodies_say_what_happened),
         cmocka_unit_test(assets_are_handed_to_nginx),
+        cmocka_unit_test(manifests_are_listings_under_the_name_of_their_run),
         cmocka_unit_test(every_route_answers_304),
         cmocka_unit_test(modified_since_works_where_dates_are_exact),
         cmocka_unit_test(head_is_get_without_the_body),

@@ -60,6 +60,10 @@ for ref in prov_ref delta_manifest_ref; do
 done
 is "an entry by its id" "$(get "$base/changes/$(echo "$entry" | jq -r .change_event_id)" | jq -c .seq)" "$(echo "$entry" | jq -c .seq)"
 is "healthz" "$(status "$base/healthz")" 200
+is "health of a source" "$(get "$base/sources/ks-counties" | jq -r '.health.state')" ok
+has "numbers for Prometheus" "$(get "$base/metrics")" '^freshet_checks_total{outcome="new"} [1-9]'
+has "of the public sources only" "$(get "$base/metrics")" "^freshet_sources{state=\"failing\"} 1$"
+is "not through a proxy" "$(status -H 'X-Forwarded-For: 203.0.113.7' "$base/metrics")" 404
 is "an unknown parameter is refused" "$(status "$base/changes?colour=red")" 400
 is "an unknown address is a problem" "$(get "$base/nothing/here" | jq .status)" 404
 etag=$(get -I "$base/changes" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')

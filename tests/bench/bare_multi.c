@@ -1,6 +1,6 @@
 /* bare_multi: the reference for checks: a libcurl multi loop that sends conditional HEAD requests,
  * looks at nothing but the status and keeps no record. usage: bare_multi BASE COUNT PARALLEL
- * ETAG_HEADER LM_HEADER. Prints requests, seconds and CPU seconds. */
+ * HEADER... Prints requests, seconds and CPU seconds. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +33,14 @@ static CURL *make_handle(struct curl_slist *headers)
 
 int main(int argc, char **argv)
 {
-    if (argc < 6)
+    if (argc < 5)
         return 2;
     long count = strtol(argv[2], NULL, 10), parallel = strtol(argv[3], NULL, 10), next = 0,
          done = 0;
     long not_modified = 0;
-    struct curl_slist *headers = curl_slist_append(curl_slist_append(NULL, argv[4]), argv[5]);
+    struct curl_slist *headers = NULL;
+    for (int i = 4; i < argc; i++)
+        headers = curl_slist_append(headers, argv[i]);
     CURLM *m = curl_multi_init();
     curl_multi_setopt(m, CURLMOPT_MAXCONNECTS, parallel);
     double t0 = seconds();

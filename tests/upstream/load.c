@@ -160,7 +160,7 @@ static enum rc load_bulk(struct world *w, yyjson_val *obj, struct err *err)
 
 static enum rc check_keys(yyjson_val *root, struct err *err)
 {
-    static const char known[] = " name about latency_ms resources bulk expect ";
+    static const char known[] = " name about trap latency_ms resources bulk expect ";
     size_t i, max;
     yyjson_val *key, *v;
     if (!yyjson_is_obj(root))

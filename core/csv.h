@@ -1,10 +1,10 @@
 /* csv: reads RFC 4180 text record by record. Pure; bounded by its input. */
-#ifndef FRESHET_CLI_CSV_H
-#define FRESHET_CLI_CSV_H
+#ifndef FRESHET_CORE_CSV_H
+#define FRESHET_CORE_CSV_H
 
 #include "core/arena.h"
 
-#define CSV_FIELDS_MAX 64 /* a declaration has about thirty fields */
+#define CSV_FIELDS_MAX 64 /* twice the fields of a declaration; more than any index has */
 
 struct csv {
     struct str rest;

@@ -1,0 +1,130 @@
+/* metrics: /metrics, Prometheus text exposition format 0.0.4.
+ *
+ * Invariants
+ *   1. (I8) Public sums and counts only: withheld sources are in no number, no label names a source.
+ *   2. Every outcome and every state has its line from the start, so that rates have a zero to begin
+ *      with. Of each metric HELP and TYPE come first, its lines stand together.
+ *   3. Costs index ranges, never a walk over the sources' rows (ledger/public_metrics.h).
+ * Called by the route table; nginx lets local addresses in and nobody else. */
+#include "api/documents.h"
+#include "core/version.h"
+#include "ledger/public_metrics.h"
+
+#define ROLE_DUE "due" /* not a program: when the oldest source is due */
+
+static const char *const outcomes[] = {
+#define X(name, failure, candidate, help) #name,
+#include "ledger/outcomes.def"
+#undef X
+};
+
+struct sums {
+    int64_t checks[ARRAY_LEN(outcomes)];
+    int64_t requests, http_200, http_304, bytes_in, bytes_saved;
+};
+
+static enum rc add_total(void *ctx, const struct public_total *t, struct err *err)
+{
+    struct sums *s = ctx;
+    (void)err;
+    for (size_t i = 0; i < ARRAY_LEN(outcomes); i++)
+        if (str_is(t->outcome, outcomes[i]))
+            s->checks[i] = t->checks;
+    s->requests += t->requests;
+    s->http_200 += t->http_200;
+    s->http_304 += t->http_304;
+    s->bytes_in += t->bytes_in;
+    s->bytes_saved += t->bytes_saved;
+    return RC_OK;
+}
+
+static void head(struct buf *b, const char *name, const char *type, const char *help)
+{
+    buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void line(struct buf *b, const char *name, const char *label, const char *value, int64_t n)
+{
+    buf_printf(b, "%s{%s=\"%s\"} %lld\n", name, label, value, (long long)n);
+}
+
+static void plain(struct buf *b, const char *name, const char *type, const char *help, int64_t n)
+{
+    head(b, name, type, help);
+    buf_printf(b, "%s %lld\n", name, (long long)n);
+}
+
+static void put_checks(struct buf *b, const struct sums *s)
+{
+    head(b, "freshet_checks_total", "counter", "Checks of public sources by outcome.");
+    for (size_t i = 0; i < ARRAY_LEN(outcomes); i++)
+        line(b, "freshet_checks_total", "outcome", outcomes[i], s->checks[i]);
+    plain(b, "freshet_check_requests_total", "counter",
+          "Requests that these checks sent, repeated attempts included.", s->requests);
+    head(b, "freshet_check_responses_total", "counter",
+         "Checks that ended with 304 (nothing was sent) or 200.");
+    line(b, "freshet_check_responses_total", "status", "304", s->http_304);
+    line(b, "freshet_check_responses_total", "status", "200", s->http_200);
+    plain(b, "freshet_check_received_bytes_total", "counter", "Body bytes that checks received.",
+          s->bytes_in);
+    plain(b, "freshet_check_saved_bytes_total", "counter",
+          "Body bytes that checks did not have to receive, against reading everything each time.",
+          s->bytes_saved);
+}
+
+static void put_health(struct buf *b, const int64_t counts[HEALTH_COUNT])
+{
+    head(
+        b, "freshet_sources", "gauge",
+        "Active public sources by health. One that is late counts as what its last check said: see "
+        "freshet_schedule_lag_seconds.");
+    for (int s = 0; s < HEALTH_COUNT; s++)
+        if (s != HEALTH_overdue && s != HEALTH_retired)
+            line(b, "freshet_sources", "state", health_name((enum health_state)s), counts[s]);
+}
+
+struct beats {
+    struct req *r;
+    struct buf *out;
+    int64_t due_at;
+};
+
+static enum rc put_beat(void *ctx, struct str role, int64_t at, struct err *err)
+{
+    struct beats *x = ctx;
+    (void)err;
+    if (str_is(role, ROLE_DUE))
+        x->due_at = at;
+    else
+        buf_printf(x->out, "freshet_heartbeat_age_seconds{role=\"%.*s\"} %lld\n", STR_FMT(role),
+                   (long long)((x->r->now - at) / 1000));
+    return RC_OK;
+}
+
+static enum rc put_beats(struct req *r, struct buf *b, struct err *err)
+{
+    struct beats x = {.r = r, .out = b, .due_at = -1};
+    head(b, "freshet_heartbeat_age_seconds", "gauge", "Time since the last sign of life.");
+    TRY(public_beats(r->ledger, put_beat, &x, err));
+    int64_t lag = x.due_at < 0 || x.due_at > r->now ? 0 : (r->now - x.due_at) / 1000;
+    plain(b, "freshet_schedule_lag_seconds", "gauge",
+          "How long the oldest due public source waits; it grows when nobody checks.", lag);
+    return RC_OK;
+}
+
+enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
+{
+    struct sums sums = {0};
+    struct public_meta m = {0};
+    int64_t counts[HEALTH_COUNT];
+    TRY(public_totals(r->ledger, add_total, &sums, err));
+    TRY(public_health_counts(r->ledger, r->now, counts, err));
+    TRY(public_meta_get(r->ledger, r->arena, &m, err));
+    head(&w->body, "freshet_build_info", "gauge", "The program that answers.");
+    line(&w->body, "freshet_build_info", "version", freshet_version, 1);
+    put_checks(&w->body, &sums);
+    put_health(&w->body, counts);
+    plain(&w->body, "freshet_feed_last_seq", "gauge", "Number of the newest entry of the feed.",
+          m.last_seq);
+    return put_beats(r, &w->body, err);
+}

@@ -1,0 +1,327 @@
+/* check_report: see the header. */
+#include "cli/check_report.h"
+
+#include "cli/human.h"
+#include "core/fetch.h"
+
+#define ROWS_ALL 40    /* up to so many, a person sees every row */
+#define ROWS_MAX 200   /* and never more than these */
+#define NAMES_SHOWN 5  /* sources named in a line of the sum */
+#define REASONS_MAX 16 /* window.h knows fewer */
+
+static const char *name_of(int outcome)
+{
+    return outcome == REPORT_DUE ? "due" : outcome_name((enum outcome)outcome);
+}
+
+static const char *const meanings[OUTCOME_COUNT] = {
+#define X(name, failure, candidate, help) [OUTCOME_##name] = help,
+#include "ledger/outcomes.def"
+#undef X
+};
+
+/* Nothing new, and nothing wrong. */
+static bool is_quiet(const struct report_line *l)
+{
+    return l->outcome != REPORT_DUE && !l->deleted &&
+           !outcome_candidate((enum outcome)l->outcome) &&
+           !outcome_failure((enum outcome)l->outcome);
+}
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static void add_line(struct check_report *r, const struct report_line *from)
+{
+    struct arena *a = &r->c->arena;
+    if (r->n == r->room) {
+        size_t room = r->room ? r->room * 2 : 256;
+        struct report_line *lines =
+            arena_resize(a, r->lines, r->room * sizeof *lines, room * sizeof *lines);
+        if (!lines) {
+            r->out_of_memory = true;
+            return;
+        }
+        r->lines = lines;
+        r->room = room;
+    }
+    struct report_line *l = &r->lines[r->n];
+    *l = *from;
+    l->source_id = arena_strdup(a, from->source_id);
+    l->url = arena_strdup(a, from->url);
+    l->detail = arena_strdup(a, from->detail);
+    l->event_id = arena_strdup(a, from->event_id);
+    if (!l->source_id || !l->url || !l->detail || !l->event_id)
+        r->out_of_memory = true;
+    else
+        r->n++;
+}
+
+/* What kind of failure a detail tells: how the transfer ended, the status, or its first words. */
+static void kind_of(const struct check_result *c, char *out, size_t n)
+{
+    struct str detail = str_of(c->detail);
+    for (int e = FETCH_OK + 1; e < FETCH_END_COUNT; e++)
+        if (str_starts(detail, str_of(fetch_end_text((enum fetch_end)e)))) {
+            snprintf(out, n, "%s", fetch_end_name((enum fetch_end)e));
+            for (char *p = out; *p; p++)
+                *p = (char)(*p == '_' ? ' ' : *p | 0x20);
+            return;
+        }
+    if (c->http > 0 && c->http != 200 && c->http != 304)
+        snprintf(out, n, "HTTP %d", c->http);
+    else
+        snprintf(out, n, "%.*s", (int)strcspn(c->detail, ":;,("), c->detail);
+}
+
+static void count_kind(struct check_report *r, const struct check_result *c, const char *id)
+{
+    char name[sizeof r->kinds->name];
+    kind_of(c, name, sizeof name);
+    for (size_t i = 0; i < r->n_kinds; i++)
+        if (r->kinds[i].outcome == (int)c->outcome && strcmp(r->kinds[i].name, name) == 0) {
+            r->kinds[i].n++;
+            return;
+        }
+    if (r->n_kinds == REPORT_KINDS_MAX)
+        return;
+    struct report_kind *k = &r->kinds[r->n_kinds++];
+    *k = (struct report_kind){.outcome = (int)c->outcome, .n = 1, .example = id};
+    snprintf(k->name, sizeof k->name, "%s", name);
+}
+
+void report_add(struct check_report *r, const struct source *s, const struct check_result *c)
+{
+    add_line(r, &(struct report_line){.source_id = s->id,
+                                      .url = s->url,
+                                      .detail = c->detail,
+                                      .due_because = c->due_because,
+                                      .event_id = c->event_id,
+                                      .outcome = (int)c->outcome,
+                                      .attempts = c->attempts,
+                                      .deleted = c->deleted});
+    r->counts[c->outcome]++;
+    r->bytes_in += c->bytes_in;
+    r->bytes_saved += c->bytes_saved;
+    r->requests += c->attempts;
+    r->http_200 += c->http == 200;
+    r->http_304 += c->http == 304;
+    r->deleted += c->deleted;
+    r->found += check_found(c);
+    r->failures += outcome_failure(c->outcome);
+    if (outcome_failure(c->outcome) && !r->out_of_memory)
+        count_kind(r, c, r->lines[r->n - 1].source_id);
+}
+
+void report_add_due(struct check_report *r, const struct source *s, const char *because)
+{
+    add_line(r, &(struct report_line){.source_id = s->id,
+                                      .url = s->url,
+                                      .detail = "",
+                                      .due_because = because,
+                                      .event_id = "",
+                                      .outcome = REPORT_DUE});
+    r->counts[REPORT_DUE]++;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
+{
+    yyjson_mut_val *root = yyjson_mut_obj(d), *outcomes, *results;
+    yyjson_mut_doc_set_root(d, root);
+    yyjson_mut_obj_add_int(d, root, "checked", (int64_t)r->n);
+    outcomes = yyjson_mut_obj_add_obj(d, root, "outcomes");
+    for (int o = 0; o <= REPORT_DUE; o++)
+        if (r->counts[o])
+            yyjson_mut_obj_add_int(d, outcomes, name_of(o), r->counts[o]);
+    yyjson_mut_obj_add_int(d, root, "bytes_in", r->bytes_in);
+    yyjson_mut_obj_add_int(d, root, "bytes_saved", r->bytes_saved);
+    results = yyjson_mut_obj_add_arr(d, root, "results");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct report_line *l = &r->lines[i];
+        yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, results);
+        json_add_str(d, o, "source_id", l->source_id);
+        json_add_str(d, o, "url", l->url);
+        json_add_str(d, o, "outcome", name_of(l->outcome));
+        json_add_str(d, o, "detail", l->detail);
+        yyjson_mut_obj_add_int(d, o, "attempts", l->attempts);
+        json_add_str(d, o, "due_because", l->due_because);
+    }
+    return root;
+}
+
+/* ---- the sum --------------------------------------------------------------------------------- */
+
+/* One line of the sum: "  12 unavailable", and the first names of those meant. */
+static void put_count(const struct cli *c, enum cli_style style, int64_t n, const char *what)
+{
+    char text[HUMAN_MAX];
+    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what, cli_off(c));
+}
+
+typedef bool line_test(const struct report_line *l);
+
+static bool is_deleted(const struct report_line *l)
+{
+    return l->deleted;
+}
+
+static bool is_found(const struct report_line *l)
+{
+    return l->outcome != REPORT_DUE && outcome_candidate((enum outcome)l->outcome);
+}
+
+static void put_names(const struct check_report *r, line_test *test, int64_t n)
+{
+    char text[HUMAN_MAX];
+    int64_t shown = 0;
+    for (size_t i = 0; i < r->n && shown < NAMES_SHOWN; i++)
+        if (test(&r->lines[i]))
+            cli_note(r->c, "%s%s", shown++ ? ", " : ": ", r->lines[i].source_id);
+    if (n > shown)
+        cli_note(r->c, " and %s more", human_count(n - shown, text));
+    cli_note(r->c, "\n");
+}
+
+static void put_found(const struct check_report *r)
+{
+    if (r->deleted) {
+        put_count(r->c, CLI_BAD, r->deleted, "deleted upstream");
+        put_names(r, is_deleted, r->deleted);
+    }
+    int64_t changed = r->found - r->deleted;
+    if (changed) {
+        put_count(r->c, CLI_GOOD, changed, "found");
+        put_names(r, is_found, changed);
+    }
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        if (r->counts[o] && outcome_candidate((enum outcome)o)) {
+            put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
+            cli_note(r->c, ": %s\n", meanings[o]);
+        }
+}
+
+static void put_quiet(const struct check_report *r)
+{
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        if (r->counts[o] && !outcome_candidate((enum outcome)o) &&
+            !outcome_failure((enum outcome)o)) {
+            put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
+            cli_note(r->c, ": %s\n", meanings[o]);
+        }
+}
+
+/* "     12 unavailable: 7 timeout (such as ks-roads), 5 HTTP 500 (such as ks-rivers)" */
+static void put_failures(const struct check_report *r)
+{
+    char text[HUMAN_MAX];
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        int64_t told = 0;
+        if (!r->counts[o] || !outcome_failure((enum outcome)o))
+            continue;
+        put_count(r->c, CLI_WARN, r->counts[o], name_of(o));
+        for (size_t i = 0; i < r->n_kinds; i++)
+            if (r->kinds[i].outcome == o) {
+                cli_note(r->c, "%s%s %s (%s%s)", told ? ", " : ": ",
+                         human_count(r->kinds[i].n, text), r->kinds[i].name,
+                         r->kinds[i].n > 1 ? "such as " : "", r->kinds[i].example);
+                told += r->kinds[i].n;
+            }
+        if (r->counts[o] > told)
+            cli_note(r->c, ", %s other", human_count(r->counts[o] - told, text));
+        cli_note(r->c, "\n");
+    }
+}
+
+static void put_cost(const struct check_report *r)
+{
+    char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
+    int64_t answers = r->http_304 + r->http_200;
+    cli_note(r->c, "  %s read, %s saved (%s of reading everything).", human_bytes(r->bytes_in, a),
+             human_bytes(r->bytes_saved, b),
+             human_share(r->bytes_saved, r->bytes_saved + r->bytes_in, d));
+    if (answers)
+        cli_note(r->c, " 304:200 is %s:%s.", human_count(r->http_304, a),
+                 human_count(r->http_200, b));
+    cli_note(r->c, "\n");
+}
+
+static void put_sum(const struct check_report *r)
+{
+    const struct cli *c = r->c;
+    char a[HUMAN_MAX], b[HUMAN_MAX], rate[HUMAN_MAX];
+    int64_t ms = r->elapsed_ms > 0 ? r->elapsed_ms : 1;
+    cli_note(c, "\n%s%s checked%s in %s", cli_on(c, CLI_BOLD), human_count((int64_t)r->n, a),
+             cli_off(c), human_duration(r->elapsed_ms, b));
+    if (r->n > 1)
+        cli_note(c, " (%s/s)", human_count((int64_t)r->n * 1000 / ms, rate));
+    cli_note(c, ".\n");
+    put_found(r);
+    put_quiet(r);
+    put_failures(r);
+    put_cost(r);
+}
+
+struct reason {
+    const char *why;
+    int64_t n;
+};
+
+/* Why the sources of a dry run are due. */
+static void put_reasons(const struct check_report *r)
+{
+    struct reason reasons[REASONS_MAX] = {0};
+    size_t n = 0;
+    char a[HUMAN_MAX];
+    for (size_t i = 0; i < r->n; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(reasons[k].why, r->lines[i].due_because) != 0)
+            k++;
+        if (k == n && n < REASONS_MAX)
+            reasons[n++].why = r->lines[i].due_because;
+        if (k < n)
+            reasons[k].n++;
+    }
+    cli_note(r->c, "\n%s would be checked", human_count((int64_t)r->n, a));
+    for (size_t k = 0; k < n; k++)
+        cli_note(r->c, "%s%s %s", k ? ", " : ": ", human_count(reasons[k].n, a), reasons[k].why);
+    cli_note(r->c, ". Nobody was asked.\n");
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool row_shown(const struct check_report *r, const struct report_line *l, size_t shown)
+{
+    if (!r->c->tty || r->n <= ROWS_ALL)
+        return true;
+    return shown < ROWS_MAX && !is_quiet(l);
+}
+
+bool report_print(const struct check_report *r)
+{
+    struct table t;
+    size_t shown = 0, worth = 0;
+    char a[HUMAN_MAX];
+    table_begin(&t, r->c, "source|outcome|because|detail");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct report_line *l = &r->lines[i];
+        worth += !is_quiet(l);
+        if (!row_shown(r, l, shown))
+            continue;
+        shown++;
+        table_cell(&t, l->source_id);
+        table_cell(&t, name_of(l->outcome));
+        table_cell(&t, l->due_because);
+        table_cell(&t, l->detail);
+    }
+    if (!table_end(&t))
+        return false;
+    if (shown == ROWS_MAX && worth > shown)
+        cli_note(r->c, "and %s more; piped, all are printed\n",
+                 human_count((int64_t)(worth - shown), a));
+    if (r->counts[REPORT_DUE])
+        put_reasons(r);
+    else if (r->n > 0)
+        put_sum(r);
+    return true;
+}

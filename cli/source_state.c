@@ -1,0 +1,86 @@
+/* source_state: see the header. */
+#include "cli/source_state.h"
+
+#include <stdarg.h>
+
+#include "core/clock.h"
+#include "detectors/etag.h"
+
+yyjson_mut_val *state_json(yyjson_mut_doc *d, const struct check_state *st)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    char hex[SHA256_HEX];
+    sha256_hex(&st->seen_sha, hex);
+    json_add_str(d, o, "last_outcome", *st->last_outcome ? st->last_outcome : NULL);
+    json_add_str(d, o, "last_detail", *st->last_detail ? st->last_detail : NULL);
+    json_add_time(d, o, "checked_at", st->checked_at);
+    json_add_time(d, o, "reached_at", st->reached_at);
+    json_add_time(d, o, "verified_at", st->verified_at);
+    json_add_time(d, o, "changed_at", st->changed_at);
+    json_add_time(d, o, "next_check_at", st->next_check_at);
+    yyjson_mut_obj_add_int(d, o, "checks", st->checks);
+    yyjson_mut_obj_add_int(d, o, "failures", st->failures);
+    yyjson_mut_obj_add_int(d, o, "gone_count", st->gone_count);
+    json_add_str(d, o, "etag", *st->etag ? st->etag : NULL);
+    json_add_str(d, o, "last_modified", *st->last_modified ? st->last_modified : NULL);
+    json_add_str(d, o, "sha256", st->has_seen ? hex : NULL);
+    yyjson_mut_obj_add_bool(d, o, "head_refused", st->head_refused);
+    yyjson_mut_obj_add_int(d, o, "etag_flaps", st->etag_flaps);
+    yyjson_mut_obj_add_int(d, o, "since_audit", st->since_audit);
+    json_add_str(d, o, "cursor", *st->cursor ? st->cursor : NULL);
+    return o;
+}
+
+yyjson_mut_val *health_json(yyjson_mut_doc *d, const struct health *h)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    json_add_str(d, o, "state", health_name(h->state));
+    yyjson_mut_obj_add_bool(d, o, "breach", health_breach(h->state));
+    json_add_str(d, o, "text", health_text(h->state));
+    json_add_str(d, o, "reason", *h->reason ? h->reason : NULL);
+    return o;
+}
+
+struct health health_now(const struct source *s, const struct check_state *st)
+{
+    struct health h;
+    struct health_facts f = health_facts_of(s, st);
+    health_judge(&f, clock_now(), &h);
+    return h;
+}
+
+/* ---- what was learned ------------------------------------------------------------------------ */
+
+static void learn(struct learned *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void learn(struct learned *l, const char *fmt, ...)
+{
+    va_list ap;
+    if (l->n == LEARNED_MAX)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(l->text[l->n++], sizeof l->text[0], fmt, ap);
+    va_end(ap);
+}
+
+void state_learned(const struct check_state *st, const struct conf *conf, struct learned *ret)
+{
+    struct learned l = {0};
+    bool flapping = st->etag_flaps >= ETAG_FLAPS_MAX;
+    if (st->head_refused)
+        learn(&l, "HEAD does not work here: a conditional GET is sent at once.");
+    if (flapping)
+        learn(&l, "Its ETag is unreliable: it moved %lld times in a row while the bytes did not.",
+              (long long)st->etag_flaps);
+    else if (st->etag_flaps > 0)
+        learn(&l, "Its ETag moved %lld of %d times while the bytes did not; then it is not used.",
+              (long long)st->etag_flaps, ETAG_FLAPS_MAX);
+    if (st->has_seen && !*st->etag && !*st->last_modified && !*st->cursor)
+        learn(&l, "It gives no validator: every check reads the whole object.");
+    else if (strncmp(st->etag, "W/", 2) == 0)
+        learn(&l, "Its ETag is weak: when it answers 200, the digest decides.");
+    if (conf->audit_every > 0 && st->has_seen && *st->etag)
+        learn(&l, "The next audit reads all bytes in %lld checks, whatever the upstream says.",
+              (long long)(conf->audit_every > st->since_audit ? conf->audit_every - st->since_audit
+                                                              : 1));
+    *ret = l;
+}

@@ -1,0 +1,156 @@
+/* job_publish: the documents of a change, and its promotion with all that must be written together
+ * with it. */
+#include "handler/job_internal.h"
+
+#include "core/clock.h"
+#include "handler/children.h"
+#include "handler/delta.h"
+#include "handler/entry.h"
+#include "handler/prov.h"
+#include "handler/redact.h"
+#include "handler/stac.h"
+
+static void classify(struct job *j)
+{
+    struct facts *f = &j->facts;
+    const struct head *h = &j->head;
+    bool same = h->deleted && sha256_eq(&h->sha, &j->bytes.sha);
+    f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
+    f->change_class = h->version == 0 ? "new" : same ? "reinstated" : "content";
+    f->last = (struct identity){h->sha, h->size, h->version - h->deleted, h->media_type};
+    if (!h->deleted)
+        f->from = f->last;
+    f->deletes = job_claims_gone(j);
+    if (f->deletes)
+        f->change_type = f->change_class = "deleted";
+    else
+        f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
+    f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
+    f->result = "promoted";
+    f->reason = "";
+}
+
+static enum rc complete_facts(struct job *j, struct err *err)
+{
+    struct facts *f = &j->facts;
+    struct arena *a = j->env->arena;
+    classify(j);
+    f->finalized_at = clock_now();
+    if (!f->deletes)
+        f->item_id = arena_printf(a, "%s-v%lld", j->source.id, (long long)f->to.version);
+    f->delta_id = arena_printf(a, "dlt_%s", j->claim->run_id);
+    if ((!f->deletes && !f->item_id) || !f->delta_id)
+        return err_set(err, RC_NOMEM, "", "no memory for the ids of a change");
+    return RC_OK;
+}
+
+static void fill_promotion(const struct job *j, struct promotion *p)
+{
+    const struct facts *f = &j->facts;
+    const struct candidate *c = &j->claim->cand;
+    const struct identity *bytes = f->deletes ? &f->last : &f->to;
+    p->cand_no = c->no;
+    p->lease_token = c->lease_token;
+    p->run_id = j->claim->run_id;
+    p->source = &j->source;
+    p->event_id = c->event_id;
+    p->detector = c->detector;
+    p->version = j->head.version + 1;
+    p->deletes = f->deletes;
+    p->sha = bytes->sha;
+    p->prev_sha = f->from.sha;
+    p->has_prev = f->from.version > 0;
+    p->size = bytes->size;
+    p->media_type = bytes->media_type;
+    p->tier = tier_name(job_tier(j));
+    p->change_type = f->change_type;
+    p->change_class = f->change_class;
+    p->delta_id = f->delta_id;
+    p->item_id = f->item_id;
+    p->qa = f->qa.report;
+    if (!j->bytes.fetched)
+        return;
+    p->etag = j->bytes.etag;
+    p->last_modified = j->bytes.last_modified;
+    p->final_url = j->bytes.final_url;
+}
+
+/* The item of the new bytes, or that of the deleted ones with a mark on it. */
+static enum rc render_item(const struct job *j, struct promotion *p, struct err *err)
+{
+    struct arena *a = j->env->arena;
+    const struct facts *f = &j->facts;
+    struct str item;
+    if (!f->deletes)
+        return stac_item(a, f, &p->item, err);
+    p->marked_id = f->prev_item_id;
+    TRY(item_get(j->env->ledger, a, p->marked_id, &item, err));
+    return stac_item_gone(a, item, f->finalized_at, &p->marked, err);
+}
+
+static enum rc render(const struct job *j, struct promotion *p, struct err *err)
+{
+    struct arena *a = j->env->arena;
+    const struct facts *f = &j->facts;
+    TRY(entry_render(a, f, &p->entry, err));
+    TRY(delta_render(a, f, &p->delta, err));
+    TRY(render_item(j, p, err));
+    TRY(prov_render(a, f, &p->prov, err));
+    const struct redact_change whole = {p->entry, p->prov,         p->delta,
+                                        p->item,  f->finalized_at, p->marked};
+    return redact_rows(a, &j->source, &whole, &p->pub, err);
+}
+
+/* The listing that is head. Bytes of the time before the source had listings count as none. */
+static enum rc open_before(struct job *j, struct err *err)
+{
+    const struct head *h = &j->head;
+    CLEANUP(job_close_fd) int fd = -1;
+    entries_none(&j->listing_before);
+    if (h->version == 0)
+        return RC_OK;
+    enum rc rc = store_read(j->env->store, job_tier(j), &h->sha, &fd, err);
+    if (rc == RC_NOT_FOUND) /* its level was another then */
+        rc = store_read(j->env->store, job_tier(j) == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC,
+                        &h->sha, &fd, err);
+    TRY(rc);
+    rc = entries_open(&j->listing_before, fd, h->size, err);
+    return rc == RC_INVALID ? RC_OK : rc;
+}
+
+static enum rc compare(struct job *j, struct err *err)
+{
+    struct facts *f = &j->facts;
+    if (!job_is_listing(j) || job_claims_gone(j))
+        return RC_OK;
+    TRY(open_before(j, err));
+    TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));
+    f->entries = &j->moved;
+    f->manifest_id = arena_printf(j->env->arena, "man_%s", j->claim->run_id);
+    return f->manifest_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an id");
+}
+
+static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
+{
+    struct job *j = ctx;
+    TRY(job_project(ctx, l, err));
+    if (!j->facts.manifest_id)
+        return RC_OK;
+    return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
+                           &j->listing, j->facts.finalized_at, err);
+}
+
+enum rc job_publish(struct job *j, struct err *err)
+{
+    struct promotion p = {0};
+    TRY(compare(j, err));
+    TRY(complete_facts(j, err));
+    fill_promotion(j, &p);
+    TRY(render(j, &p, err));
+    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, publish_also, j, &j->end.seq, err));
+    j->ended = true;
+    j->end.result = WORK_PROMOTED;
+    j->end.reason = "";
+    j->end.version = p.version;
+    return RC_OK;
+}

@@ -1,0 +1,96 @@
+/* health: the rules. Pure; see the header. */
+#include "ledger/health.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *name, *text;
+    bool breach;
+} states[HEALTH_COUNT] = {
+#define X(name, breach, text) [HEALTH_##name] = {#name, text, breach},
+#include "ledger/health.def"
+#undef X
+};
+
+const char *health_name(enum health_state s)
+{
+    return states[s].name;
+}
+
+const char *health_text(enum health_state s)
+{
+    return states[s].text;
+}
+
+bool health_breach(enum health_state s)
+{
+    return states[s].breach;
+}
+
+/* What is known for certain stands before what is only late: a source that fails is not told as
+ * overdue, however long ago its next look was due. */
+static enum health_state state_of(const struct health_facts *f, int64_t now)
+{
+    if (f->retired)
+        return HEALTH_retired;
+    if (f->checked_at < 0)
+        return HEALTH_never_checked;
+    if (f->failures > 0)
+        return str_is(f->last_outcome, "gone") ? HEALTH_gone : HEALTH_failing;
+    if (f->next_check_at >= 0 && now - f->next_check_at > HEALTH_OVERDUE_MS)
+        return HEALTH_overdue;
+    if (f->verified_at < 0 || now - f->verified_at > HEALTH_VERIFIED_MS)
+        return HEALTH_unverified;
+    return HEALTH_ok;
+}
+
+static void time_or_never(int64_t at, char out[TIME_MAX])
+{
+    char text[TIME_MAX] = "";
+    if (at >= 0)
+        time_format(at, text);
+    if (at < 0)
+        snprintf(out, TIME_MAX, "never");
+    else
+        snprintf(out, TIME_MAX, "%.19sZ",
+                 text); /* without the fraction, which is noise to people */
+}
+
+/* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
+static void say_why(const struct health_facts *f, struct health *h)
+{
+    char at[TIME_MAX], checks[40] = "check";
+    size_t room = sizeof h->reason;
+    switch (h->state) {
+    case HEALTH_never_checked:
+        time_or_never(f->next_check_at, at);
+        snprintf(h->reason, room, "No check was ever made%s%s.",
+                 f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
+                 f->next_check_at < 0 ? "" : at);
+        break;
+    case HEALTH_failing:
+    case HEALTH_gone:
+        time_or_never(f->reached_at, at);
+        if (f->failures > 1)
+            snprintf(checks, sizeof checks, "%lld checks", (long long)f->failures);
+        snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
+                 STR_FMT(f->last_outcome), at);
+        break;
+    case HEALTH_overdue:
+        time_or_never(f->next_check_at, at);
+        snprintf(h->reason, room, "The next look was due at %s and has not been made.", at);
+        break;
+    case HEALTH_unverified:
+        time_or_never(f->verified_at, at);
+        snprintf(h->reason, room, "The upstream answers, but its bytes were last digested: %s.",
+                 at);
+        break;
+    default: h->reason[0] = '\0'; break;
+    }
+}
+
+void health_judge(const struct health_facts *f, int64_t now, struct health *ret)
+{
+    *ret = (struct health){.state = state_of(f, now)};
+    say_why(f, ret);
+}

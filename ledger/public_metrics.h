@@ -1,0 +1,30 @@
+/* public_metrics: the numbers behind /metrics. READ role. Counts come from indexes that hold the
+ * sources in trouble only (schema 003); none of them reads the rows of those in order.
+ *
+ * Invariants
+ *   1. (I8) Restricted and sovereign sources are in no number here.
+ */
+#ifndef FRESHET_LEDGER_PUBLIC_METRICS_H
+#define FRESHET_LEDGER_PUBLIC_METRICS_H
+
+#include "ledger/health.h"
+#include "ledger/ledger.h"
+
+/* public_check_totals, in the order of the outcomes' names. Views are valid during the call. */
+struct public_total {
+    struct str outcome;
+    int64_t checks, requests, http_200, http_304, bytes_in, bytes_saved;
+};
+typedef enum rc public_total_fn(void *ctx, const struct public_total *t, struct err *err);
+MUST_CHECK enum rc public_totals(struct ledger *l, public_total_fn *fn, void *ctx, struct err *err);
+
+/* Active sources by health. None is counted as overdue: that is told by the schedule's lag (role
+ * "due" of public_beats), for an index over all dates would cost every check. */
+MUST_CHECK enum rc public_health_counts(struct ledger *l, int64_t now, int64_t ret[HEALTH_COUNT],
+                                        struct err *err);
+
+/* Signs of life: role and time. */
+typedef enum rc public_beat_fn(void *ctx, struct str role, int64_t at, struct err *err);
+MUST_CHECK enum rc public_beats(struct ledger *l, public_beat_fn *fn, void *ctx, struct err *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* trigger: questions about the triggers of a source that need no clock. When windows open is asked of
+ * detectors/window.h. Pure.
+ */
+#ifndef FRESHET_LEDGER_TRIGGER_H
+#define FRESHET_LEDGER_TRIGGER_H
+
+#include "ledger/source.h"
+
+/* Is one of its triggers of this type? With month > 0 only an annual one whose window holds it. */
+bool trigger_of_type(const struct source *s, enum trigger_type type, int month);
+/* What the source lets expect, in words: "yearly, month 7 to 10; census 2030". "" without triggers;
+ * arena memory. */
+MUST_CHECK enum rc trigger_words(struct arena *a, const struct source *s, const char **ret,
+                                 struct err *err);
+
+#endif

@@ -1,0 +1,229 @@
+#!/bin/sh
+# `check` by every word, what a person sees on a terminal, Ctrl-C, --explain, and what is told of it
+# afterwards: health, costs, monitor.
+# shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/50-e2e/lib.sh
+start_upstream --scenario tests/50-e2e/check.json
+FRESHET_DIR=$work/i
+export FRESHET_DIR
+tab=$(printf '\t')
+esc=$(printf '\033')
+
+# terminal COLUMNS COMMAND: as a person would see it; raw in $out, exit code in $code.
+terminal() {
+    out=$(TERM=xterm LC_ALL=C.UTF-8 script -qec "stty cols $1 rows 24; $2" /dev/null </dev/null)
+    code=$?
+}
+# What stands in the terminal without colours and moves, a line per drawing.
+seen() { printf '%s\n' "$out" | tr '\r' '\n' | sed "s/$esc\[[0-9;]*[A-Za-z]//g"; }
+
+freshet init "$FRESHET_DIR" >/dev/null
+freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+freshet config set fetch_attempts 1
+freshet config set fetch_timeout_ms 400
+
+# ---- which sources a word means ------------------------------------------------------------------
+cat >"$work/triggers.json" <<JSON
+[{"id": "summer", "url": "$u/check/county.json", "triggers": [{"type": "annual", "month": 7, "through": 10}]},
+ {"id": "winter", "url": "$u/check/plain.json", "triggers": [{"type": "annual", "month": 11, "through": 2}]},
+ {"id": "lines", "url": "$u/check/no-head.json", "triggers": [{"type": "redistricting", "years": [2031, 2032]}]},
+ {"id": "people", "url": "$u/check/flap.json", "triggers": [{"type": "census", "year": 2030}, {"type": "annual", "month": 4}]},
+ {"id": "old", "url": "$u/check/old.json", "triggers": [{"type": "census", "year": 2030}]}]
+JSON
+FRESHET_NOW=2026-06-15T00:00:00Z freshet source import "$work/triggers.json"
+freshet source retire old
+ids() { freshet check "$@" --dry-run | cut -f 1 | tr '\n' ' '; }
+is "redistricting" "$(ids redistricting)" 'lines '
+is "census, active ones only" "$(ids census)" 'people '
+is "annual" "$(ids annual)" 'summer winter people '
+is "annual in August" "$(ids annual --month 8)" 'summer '
+is "a window over the new year holds January" "$(ids annual --month 1)" 'winter '
+is "and not March" "$(ids annual --month 3)" ''
+is "one month is a window too" "$(ids annual --month 4)" 'people '
+run 2 freshet check annual --month 13
+run 2 freshet check census --month 4
+has "--month belongs to annual" "$err" "goes with 'annual'"
+run 2 freshet check redistrictin
+has "the nearest word is named" "$err" "Did you mean 'redistricting'"
+run 2 freshet check all --explain
+has "--explain is for one source" "$err" 'check source ID --explain'
+is "nobody was asked" "$(curl -s "$u/control/log" | jq length)" 0
+
+# ---- due, and why, at several times -------------------------------------------------------------
+due() { FRESHET_NOW=$1 freshet check due --dry-run | cut -f 1,3 | sort | tr '\t\n' ': '; }
+is "never looked at: due at once" "$(due 2026-06-15T00:00:01Z)" 'lines:first people:first summer:first winter:first '
+FRESHET_NOW=2026-06-15T01:00:00Z freshet check due >/dev/null
+is "then not for a while" "$(due 2026-06-20T00:00:00Z)" ''
+has "in its window" "$(due 2026-07-01T12:00:00Z)" 'summer:window'
+lacks "others are not" "$(due 2026-07-01T12:00:00Z)" 'winter'
+has "a window that was slept through is made good" "$(due 2026-12-24T00:00:00Z)" 'summer:catch-up'
+has "a census year" "$(due 2030-01-02T00:00:00Z)" 'people:'
+run 0 freshet check due --dry-run --json
+is "the shape stays" "$(echo "$out" | jq -c 'keys_unsorted')" '["checked","outcomes","bytes_in","bytes_saved","results"]'
+
+# ---- monitor ------------------------------------------------------------------------------------
+run 0 freshet monitor --exit-code
+is "nothing unexpected yet, and quiet" "$out$err" ''
+advance /check/county.json
+FRESHET_NOW=2026-06-20T00:00:00Z freshet check source summer --wait >/dev/null
+run 3 freshet monitor --exit-code
+is "a change in June was not expected" "$(echo "$out" | cut -f 1-5)" "2026-06-20T00:00:00Z${tab}summer${tab}modified${tab}promoted${tab}yearly, month 7 to 10"
+run 0 freshet monitor --json
+is "as JSON" "$(echo "$out" | jq -c '[.results[0] | .source_id, .expected, .state]')" '["summer","yearly, month 7 to 10","promoted"]'
+is "since" "$(freshet monitor --since 2026-06-21T00:00:00Z)" ''
+run 2 freshet monitor --since yesterday
+FRESHET_NOW=2026-07-20T00:00:00Z freshet check source summer >/dev/null
+advance /check/county.json
+FRESHET_NOW=2026-08-01T00:00:00Z freshet check source summer --wait >/dev/null
+is "one in August was" "$(freshet monitor | wc -l | tr -d ' ')" 1
+"$B/freshet" monitor --follow >"$work/follow" 2>&1 &
+children=$!
+soon "--follow begins with what there is" 10 grep -q summer "$work/follow"
+kill "$children"
+wait "$children" 2>/dev/null
+children=
+
+# ---- --explain ------------------------------------------------------------------------------------
+printf 'canary-key' >"$FRESHET_DIR/secrets/key"
+freshet source add --id keyed --url "$u/check/plain.json?token=canary-query" --header 'X-Key: secret:key' --header 'X-Plain: open'
+run 0 freshet check source keyed --explain
+has "the first request and why" "$out" "^1. GET $u/check/plain.json?…"
+has "in words" "$out" 'because: nothing is known'
+has "headers" "$out" '> X-Plain: open'
+has "a secret is masked" "$out" '> X-Key: (secret)'
+lacks "no secret at all" "$out$err" 'canary'
+has "what came back" "$out" '< HTTP 200, 7 bytes'
+run 0 freshet check source keyed --explain --json
+is "byte for byte" "$(echo "$out" | jq -r '.explain.steps[0].request.headers[] | select(.name == "If-None-Match").value')" "$(curl -sI "$u/check/plain.json" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')"
+is "answer and verdict" "$(echo "$out" | jq -c '[.explain.steps[0].answer.status, .explain.outcome]')" '[304,"not_modified"]'
+is "the state moved" "$(echo "$out" | jq -c '[.explain.before.checks, .explain.after.checks]')" '[1,2]'
+is "beside the usual shape" "$(echo "$out" | jq -c '[.checked, .outcomes]')" '[1,{"not_modified":1}]'
+lacks "no secret in JSON" "$out" 'canary-key'
+freshet source add --id barred --url http://10.1.2.3/x 2>/dev/null
+run 0 freshet check source barred --explain
+has "what was refused before it was sent" "$out" '^Outcome: blocked'
+
+# ---- what was learned -----------------------------------------------------------------------------
+for _ in 1 2 3 4; do freshet check source people >/dev/null; done
+has "an ETag that flaps" "$(freshet source show people)" 'ETag is unreliable'
+freshet check source lines >/dev/null
+has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD does not work here'
+is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
+
+# ---- health ---------------------------------------------------------------------------------------
+freshet source add --id e1 --url "$u/check/error-1.json"
+freshet source add --id e2 --url "$u/check/error-2.json"
+freshet source add --id missing --url "$u/check/missing.json"
+freshet source add --id stuck --url "$u/check/stuck.json"
+freshet source add --id quiet --url "$u/check/missing.json" --sensitivity sovereign
+health() { freshet source list --unhealthy | awk -F '\t' -v id="$1" '$1 == id { print $2 }'; }
+is "never checked is told" "$(health e1)" never_checked
+is "in the list too" "$(freshet source list | awk -F '\t' '$1 == "e1" { print $3 }')" 'never checked'
+for id in e1 e2 missing stuck quiet; do freshet check source $id >/dev/null; done
+is "failing" "$(health e1)" failing
+is "gone" "$(health missing)" gone
+is "withheld sources are the operator's too" "$(health quiet)" gone
+is "healthy ones are not listed" "$(health keyed)" ''
+is "overdue" "$(FRESHET_NOW=2027-06-01T00:00:00Z health keyed)" overdue
+freshet source add --id manual --url "$u/check/plain.json" --trigger '{"type":"manual"}'
+FRESHET_NOW=2026-01-01T00:00:00Z freshet check source manual >/dev/null
+is "verified not long ago" "$(FRESHET_NOW=2027-02-04T00:00:00Z health manual)" ''
+is "unverified after 400 days" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
+FRESHET_NOW=2027-02-06T00:00:00Z freshet check source manual >/dev/null
+is "a 304 verifies nothing" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
+is "a retired one has no health" "$(health old)" ''
+run 0 freshet source list --unhealthy --json
+is "as JSON, with the reason" "$(echo "$out" | jq -c '.sources[] | select(.id == "e1") | .health | [.state, .breach]')" '["failing",true]'
+has "doctor tells of them" "$(freshet doctor)" "^warn${tab}sources${tab}[0-9]* failing, 2 gone.*--unhealthy"
+has "source show says it" "$(freshet source show missing)" '^health  *gone'
+has "with the clocks" "$(freshet source show keyed)" '^verified  *20'
+
+# ---- the sum on a terminal ------------------------------------------------------------------------
+terminal 120 "$B/freshet check all"
+has "how many, in what time" "$(seen)" ' checked in [0-9.]* s'
+has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (such as e1), 1 timeout (stuck)'
+has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
+run 0 freshet check source keyed
+is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
+freshet source add --id vanish --url "$u/check/vanish.json"
+FRESHET_NOW=2027-03-01T00:00:00Z freshet check source vanish >/dev/null
+advance /check/vanish.json
+for day in 02 03; do FRESHET_NOW=2027-03-${day}T00:00:00Z freshet check source vanish >/dev/null; done
+terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
+has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
+is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
+
+# ---- many: progress, rows, Ctrl-C -----------------------------------------------------------------
+awk -v u="$u" 'BEGIN { printf "["; for (i = 0; i < 400; i++) printf "%s{\"id\":\"bulk-%d\",\"url\":\"%s/bulk/%d\",\"triggers\":[{\"type\":\"redistricting\",\"years\":[2041]}]}", i ? "," : "", i, u, i; print "]" }' >"$work/bulk.json"
+freshet source retire lines
+freshet source import "$work/bulk.json"
+terminal 100 "$B/freshet check redistricting; echo code \$?"
+has "a line that moves" "$(seen)" '^checking \(━\)*\(─\)* [0-9]*/400 [0-9]* %  [0-9.]* s left  [0-9]* changed'
+is "never wider than the terminal" "$(seen | grep '^checking' | sed -e 's/━/#/g' -e 's/─/#/g' | awk '{ if (length($0) > m) m = length($0) } END { print (m < 100) ? "fits" : m }')" fits
+is "at most ten a second" "$(seen | grep -c '^checking' | awk '{ print ($1 > 2 && $1 < 60) ? "calm" : $1 }')" calm
+has "taken away at the end" "$out" "$esc\[K"
+has "many rows are cut" "$(seen)" '^and 200 more; piped, all are printed'
+has "coloured" "$out" "$esc\[32m"
+terminal 40 "$B/freshet check redistricting"
+is "nothing new is not listed row by row" "$(seen | grep -c '^bulk-')" 0
+is "narrow terminals too" "$(seen | grep '^checking' | sed -e 's/━/#/g' -e 's/─/#/g' | awk '{ if (length($0) > m) m = length($0) } END { print (m < 40) ? "fits" : m }')" fits
+terminal 100 "NO_COLOR=1 $B/freshet check redistricting"
+lacks "NO_COLOR" "$out" "$esc\[3"
+run 0 freshet check redistricting
+is "piped: a row each, no bar" "$(echo "$out" | wc -l | tr -d ' ')$err" 400
+
+freshet config set per_host 1
+answered() { curl -s "$u/control/log" | jq length; }
+answered_before=$(answered)
+receipts() { freshet costs --json | jq '[.years[].checks] | add'; }
+before_all=$(receipts)
+more() { [ "$(receipts)" -gt $((before_all + 5)) ]; }
+"$B/freshet" check redistricting >"$work/cut" 2>"$work/cut.err" &
+pid=$!
+soon "some checks are committed" 20 more
+kill -INT "$pid"
+wait "$pid"
+is "Ctrl-C: exit 130" "$?" 130
+done=$(wc -l <"$work/cut" | tr -d ' ')
+is "every finished check is recorded" "$(receipts)" "$((before_all + done))"
+# One was under way; all others that the upstream answered are recorded.
+lost=$(($(answered) - answered_before - done))
+is "no finished check is lost" "$([ "$lost" -le 1 ] && echo none || echo "$lost")" none
+has "what was not looked at is told" "$(cat "$work/cut.err")" "interrupted: $((400 - done)) of the sources were not looked at"
+freshet config set per_host 6
+
+# ---- costs ------------------------------------------------------------------------------------------
+run 0 freshet costs --json
+is "measured, not the example" "$(echo "$out" | jq .example)" false
+is "a year is the sum of its quarters" "$(echo "$out" | jq '[.years[].bytes_saved] | add')" "$(echo "$out" | jq '[.quarters[].bytes_saved] | add')"
+is "batch reads what we read and what we saved" "$(echo "$out" | jq -c '[.years[] | .batch_bytes == .bytes + .bytes_saved] | unique')" '[true]'
+run 0 freshet costs --quarter 2026Q2 --json
+is "one quarter" "$(echo "$out" | jq -c '[.quarters[].period, (.years | length)]')" '["2026Q2",0]'
+run 2 freshet costs --quarter 2026Q5
+run 2 freshet costs --year 26
+run 0 freshet costs --example --json
+is "the example, computed" "$(echo "$out" | jq -c '[.example, .quarters[0].batch_bytes, .quarters[0].bytes, .years[0].batch_bytes]')" '[true,38990000000,1950000000,155960000000]'
+is "5 % of 19,495 changed" "$(echo "$out" | jq .quarters[0].http_200)" 975
+terminal 150 "$B/freshet costs --example"
+has "marked as an example" "$(seen)" 'An example, nothing measured: 19,495 files of 2.00 MB'
+
+# ---- import of 20,000 --------------------------------------------------------------------------------
+awk 'BEGIN { printf "["; for (i = 0; i < 20000; i++) printf "%s{\"id\":\"j-%d\",\"url\":\"https://data.example/%d\",\"triggers\":[{\"type\":\"annual\",\"month\":7}]}", i ? ",\n" : "", i, i; print "]" }' >"$work/many.json"
+awk 'BEGIN { print "id,url,triggers"; for (i = 0; i < 20000; i++) printf "c-%d,https://data.example/%d,\"[{\"\"type\"\":\"\"annual\"\",\"\"month\"\":7}]\"\n", i, i }' >"$work/many.csv"
+begin=$(date +%s)
+run 0 freshet source import "$work/many.json" --json
+is "20,000 from JSON" "$(echo "$out" | jq .added)" 20000
+terminal 90 "$B/freshet source import $work/many.csv"
+is "20,000 from CSV" "$code $(seen | sed -n 's/^\([0-9]*\) added.*/\1/p')" '0 20000'
+has "with progress" "$(seen)" '^importing .*/20,000 '
+echo "# both in $(($(date +%s) - begin)) s"
+awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/"j-/, "\"k-") } { print }' "$work/many.json" >"$work/wrong.json"
+run 1 freshet source import "$work/wrong.json"
+has "the one wrong row of 20,000 in JSON" "$err" '^freshet: wrong.json\[15000\]\.url: '
+awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/^c-/, "d-") } { print }' "$work/many.csv" >"$work/wrong.csv"
+run 1 freshet source import "$work/wrong.csv"
+has "and in CSV, by line" "$err" '^freshet: wrong.csv:15001: url: '
+is "then nothing was imported" "$(freshet check annual --month 7 --dry-run | grep -c -e '^k-' -e '^d-')" 0
+summary

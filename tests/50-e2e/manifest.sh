@@ -1,0 +1,62 @@
+#!/bin/sh
+# Listings by hand: built from an upstream, a source and a file, and compared.
+# shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/50-e2e/lib.sh
+start_upstream --scenario tests/20-scenarios/manifest-s3.json --scenario tests/20-scenarios/manifest-html.json
+dir=$work/i
+FRESHET_DIR=$dir
+export FRESHET_DIR
+run 0 freshet init "$dir"
+run 0 freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+
+# ---- build --------------------------------------------------------------------------------------
+run 0 freshet manifest build "$u/ms3/?list-type=2&prefix=p"
+is "all pages of a bucket" "$(echo "$out" | jq -r '.entries[].key' | tr '\n' ' ')" 'p/a & b.zip p/b.zip p/c.zip '
+is "it is canonical" "$(printf %s "$out" | jq -cSj .)" "$out"
+is "the checksum is that of the entries" "$(echo "$out" | jq -r .checksum)" "sha256:$(printf %s "$out" | jq -cSj .entries | sha256sum | cut -c 1-64)"
+run 0 freshet source add --id tiger --url "$u/mhtml/tiger/CD/" --detector manifest
+run 0 freshet manifest build tiger --output "$work/old.json"
+is "the index of a source" "$(jq -r '.entries[].key' "$work/old.json")" tl_2022_us_cd116.zip
+run 0 freshet source show tiger --json
+is "building is no check" "$(echo "$out" | jq .state.checks)" 0
+run 0 freshet check source tiger --json
+sha=$(sha256sum "$work/old.json" | cut -c 1-64)
+run 0 freshet source show tiger --json
+is "a check sees the same bytes" "$(echo "$out" | jq -r .state.sha256)" "$sha"
+printf 'Name,Bytes\r\n"a, b.zip",12\r\n' >"$work/index.csv"
+run 0 freshet manifest build "$work/index.csv" --base-url https://example.org/d/
+is "a file" "$(echo "$out" | jq -r '.entries[0].url')" 'https://example.org/d/a%2C%20b.zip'
+
+# ---- what is wrong is named ---------------------------------------------------------------------
+run 2 freshet manifest build "$work/index.csv"
+has "a file needs a base" "$err" '--base-url'
+run 1 freshet manifest build "$work/index.csv" --base-url https://example.org/ --options '{"kee":"x"}'
+has "an unknown option is named, with those there are" "$err" 'manifest.kee: .*format items key'
+run 1 freshet manifest build "$work/index.csv" --base-url https://example.org/ --options '{"key":"x"}'
+has "a column that is not there" "$err" 'no column x'
+run 1 freshet manifest build "$u/nothing"
+has "an upstream that fails" "$err" 'gone: HTTP 404'
+run 1 freshet manifest build nobody
+has "a source that is not there" "$err" "no source 'nobody'"
+
+# ---- diff ---------------------------------------------------------------------------------------
+advance /mhtml/tiger/CD/
+run 0 freshet manifest build tiger --output "$work/new.json"
+run 3 freshet manifest diff "$work/old.json" "$work/new.json" --exit-code
+is "renamed within a vintage" "$out" '- tl_2022_us_cd116.zip
++ tl_2022_us_cd118.zip'
+run 0 freshet manifest diff "$work/old.json" "$work/old.json" --exit-code
+is "no difference, no line" "$out" ''
+printf '{"entries":[{"key":"a","url":"u","size":1}]}' >"$work/1.json"
+printf '{"entries":[{"key":"a","url":"u","size":2,"etag":"x"}]}' >"$work/2.json"
+run 0 freshet manifest diff "$work/1.json" "$work/2.json"
+is "what was modified is told" "$out" '~ a  etag - -> x  size 1 -> 2'
+run 0 freshet manifest diff "$work/1.json" "$work/2.json" --json
+is "counts for programs" "$(echo "$out" | jq -c '[.added,.modified,.removed,.entries]')" '[0,1,0,1]'
+is "and both sides" "$(echo "$out" | jq -c '.changes[0]|[.old.size,.new.size]')" '[1,2]'
+sed 's/cd116/cd117/' "$work/old.json" >"$work/forged.json"
+run 1 freshet manifest diff "$work/old.json" "$work/forged.json"
+has "a forged listing is noticed, and named" "$err" 'checksum: .*forged.json'
+summary
