@@ -2,15 +2,17 @@
  *
  * Invariants
  *   1. The list holds what the public may see, and counts nothing else.
- *   2. Health is read beside the description, not stored in it: it moves with every check and with the
- *      clock. ledger/health.h decides.
+ *   2. Health and the next window are read beside the description, not stored in it: they move with
+ *      every check and with the clock. ledger/health.h and ledger/calendar.h decide.
  * Called by the route table. */
 #include "api/documents.h"
+#include "ledger/calendar.h"
 #include "ledger/health.h"
 
 #define LIST_LIMIT_DEFAULT 100
 #define LIST_LIMIT_MAX 1000
 #define SOURCE_ID_MAX 128
+#define DESCRIPTION_MEMORY (1u << 20) /* to read one: a few KiB of text */
 
 static struct health health_of(const struct public_source_row *s, int64_t now)
 {
@@ -48,6 +50,36 @@ static void put_health(struct buf *b, const struct public_source_row *s, const s
     buf_byte(b, '}');
 }
 
+/* The window that is open, or the next one, by the triggers of the description; null without seasons.
+ * A description that cannot be read has none: it was checked when it was written. */
+static void put_window(struct buf *b, struct etag *e, const struct public_source_row *s,
+                       const struct req *r)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct source declared = {.retired_at = s->retired ? 0 : -1};
+    struct err ignored;
+    yyjson_val *doc = NULL;
+    struct span w = {-1, -1};
+    arena_init(&a, DESCRIPTION_MEMORY);
+    if (json_parse(&a, s->d.doc, 0, "source", &doc, &ignored) == RC_OK &&
+        source_read_triggers(doc, &declared, &ignored) == RC_OK)
+        w = calendar_window(&declared, r->now);
+    etag_int(e, w.opens); /* turns with the clock alone */
+    put_key(b, "next_window");
+    if (w.opens < 0) {
+        buf_puts(b, "null");
+        return;
+    }
+    char text[CALENDAR_TEXT_MAX];
+    calendar_text(w, r->now, text);
+    etag_int(e, w.opens <= r->now);
+    buf_byte(b, '{');
+    put_text(b, "text", text);
+    put_time(b, "opens", w.opens);
+    put_time(b, "closes", w.closes);
+    buf_byte(b, '}');
+}
+
 /* The stored description with its health put before the closing brace. */
 static void put_source(struct buf *b, struct etag *e, const struct public_source_row *s,
                        const struct req *r)
@@ -55,6 +87,7 @@ static void put_source(struct buf *b, struct etag *e, const struct public_source
     json_put_based(b, (struct str){s->d.doc.p, s->d.doc.n - 1}, r->base);
     etag_int(e, s->d.gen);
     if (s->shown) {
+        put_window(b, e, s, r);
         struct health h = health_of(s, r->now);
         put_health(b, s, &h);
         etag_int(e, h.state); /* turns with the clock alone */

@@ -228,12 +228,22 @@ static void on_done(void *ctx, const struct fetch_res *res)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* A probe may be declared elsewhere: secrets and the pin are for the source's own origin (I12). */
+static bool at_home(const struct look *k)
+{
+    return !k->ask.url || fetch_url_same_origin(k->ask.url, k->source.url);
+}
+
+static bool is_secret(const struct source_header *h)
+{
+    return str_starts(str_of(h->value), STR("secret:"));
+}
+
 static enum rc put_header(struct look *k, const struct source_header *h, struct fetch_header *ret,
                           struct err *err)
 {
-    struct str value = str_of(h->value);
     *ret = (struct fetch_header){h->name, h->value, false};
-    if (!str_starts(value, STR("secret:")))
+    if (!is_secret(h))
         return RC_OK;
     ret->secret = true;
     return instance_secret(&k->arena, k->env->inst, h->value + strlen("secret:"), &ret->value, err);
@@ -248,7 +258,8 @@ static enum rc put_headers(struct look *k, struct fetch_header *h, size_t *ret_n
     if (k->ask.if_modified_since)
         h[n++] = (struct fetch_header){"If-Modified-Since", st->last_modified, false};
     for (size_t i = 0; i < k->source.n_headers; i++)
-        TRY(put_header(k, &k->source.headers[i], &h[n++], err));
+        if (at_home(k) || !is_secret(&k->source.headers[i]))
+            TRY(put_header(k, &k->source.headers[i], &h[n++], err));
     *ret_n = n;
     return RC_OK;
 }
@@ -262,7 +273,7 @@ static void send_ask(struct look *k)
         .method = k->ask.head ? "HEAD" : "GET",
         .url = k->ask.url ? k->ask.url : k->source.url,
         .headers = headers,
-        .pin_sha256 = k->source.pin_sha256[0] ? k->source.pin_sha256 : NULL,
+        .pin_sha256 = k->source.pin_sha256[0] && at_home(k) ? k->source.pin_sha256 : NULL,
         .max_body = k->ask.collect > 0 ? k->ask.collect : max_body,
         .timeout_ms = k->ask.head ? conf->head_timeout_ms : conf->fetch_timeout_ms,
         .on_begin = on_begin,

@@ -6,6 +6,7 @@
 #include "core/fetch.h"
 #include "handler/entries.h"
 #include "handler/project.h"
+#include "ledger/calendar.h"
 #include "ledger/enqueue.h"
 
 #define ID_MAX 64       /* as source_fields.def says */
@@ -369,6 +370,8 @@ enum rc children_open(struct ledger *l, const struct instance *inst, const struc
     enum rc rc = RC_OK;
     arena_init(&a, CHILD_MEMORY_MAX);
     for (; rc == RC_OK && from <= year; from++) {
+        if (!calendar_has_vintage(parent, from))
+            continue;
         arena_reset(&a);
         rc = open_one(l, &a, inst, parent, from, at, err);
     }

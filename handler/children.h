@@ -30,7 +30,7 @@ MUST_CHECK enum rc children_follow(struct ledger *l, const struct instance *inst
 
 #define CHILDREN_VINTAGES_MAX 50 /* opened at once: a longer gap is a mistake, not a backlog */
 /* The vintages of a template that are missing up to the year that opened: *ret_from .. year; from the
- * newest there is on, or this one alone. *ret_from > year when none is. RC_INVALID when there are too
+ * newest there is on, or this one alone; years without a window are passed over. *ret_from > year when none is. RC_INVALID when there are too
  * many. */
 MUST_CHECK enum rc children_missing(struct ledger *l, const struct source *parent, int year,
                                     int *ret_from, struct err *err);

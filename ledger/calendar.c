@@ -135,6 +135,20 @@ int calendar_vintage(const struct source *s, int64_t now)
     return seasonal ? newest : year_of(now);
 }
 
+bool calendar_has_vintage(const struct source *s, int year)
+{
+    bool seasonal = false;
+    for (size_t i = 0; i < s->n_triggers; i++) {
+        const struct trigger *t = &s->triggers[i];
+        if (!trigger_is_seasonal(t))
+            continue;
+        seasonal = true;
+        if (t->type == TRIGGER_ANNUAL || year_coming(t, year - 1) == year)
+            return true;
+    }
+    return !seasonal;
+}
+
 /* Two windows that open in one year are one vintage, so it is the year that is looked for. */
 int64_t calendar_next_vintage_at(const struct source *s, int64_t now)
 {

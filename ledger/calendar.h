@@ -40,6 +40,8 @@ void calendar_text(struct span w, int64_t now, char out[CALENDAR_TEXT_MAX]);
  * February belongs to the year it began in). Without seasons the calendar year of now. -1 while no
  * window has opened yet. */
 int calendar_vintage(const struct source *s, int64_t now);
+/* Does a vintage open in this year? */
+bool calendar_has_vintage(const struct source *s, int year);
 /* When the next vintage begins; always after now. -1 when there is none. From one to the next:
  * for (at = calendar_next_vintage_at(s, last); at >= 0 && at <= now; at = calendar_next_vintage_at(s, at))
  */

@@ -91,6 +91,9 @@ MUST_CHECK enum rc source_parse(struct arena *a, yyjson_val *decl, struct source
 MUST_CHECK enum rc source_reread(struct arena *a, struct str spec, struct source *ret,
                                  struct err *err);
 
+/* Reads only the triggers of a declaration, or of a public description, into a zeroed source. */
+MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, struct err *err);
+
 /* Writes (inside a transaction). add: RC_CONFLICT when the id exists. put: changes an existing one
  * in place, its number and state stay. Both make/keep source_state and a replay row. They do not
  * touch public rows: the caller projects (handler/project.h). */

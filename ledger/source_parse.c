@@ -201,7 +201,7 @@ static enum rc read_trigger(yyjson_val *v, struct trigger *t, struct err *err)
     return t->type == TRIGGER_REDISTRICTING ? read_trigger_years(v, t, err) : RC_OK;
 }
 
-static enum rc read_triggers(yyjson_val *decl, struct source *s, struct err *err)
+enum rc source_read_triggers(yyjson_val *decl, struct source *s, struct err *err)
 {
     yyjson_val *list = yyjson_obj_get(decl, "triggers"), *v;
     size_t i, n;
@@ -457,7 +457,7 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
     TRY(read_level(decl, s, err));
     TRY(read_probe(decl, s, err));
     TRY(read_manifest(decl, s, err));
-    TRY(read_triggers(decl, s, err));
+    TRY(source_read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
     TRY(read_region(decl, s, err));
     return read_limits(decl, s, err);

@@ -1,5 +1,5 @@
 /* trigger: questions about the triggers of a source that need no clock. When windows open is asked of
- * detectors/window.h. Pure.
+ * calendar.h. Pure.
  */
 #ifndef FRESHET_LEDGER_TRIGGER_H
 #define FRESHET_LEDGER_TRIGGER_H

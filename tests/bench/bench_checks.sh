@@ -11,7 +11,7 @@ count=${1:-19495} parallel=${2:-256} rounds=${3:-5}
 mkdir -p "$B/bench"
 cc -O2 -D_GNU_SOURCE -o "$B/bench/bare_multi" tests/bench/bare_multi.c -lcurl
 upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200}}"
-instance allow_hosts '["127.0.0.1"]' per_host "$parallel" per_host_rate 0 max_concurrency "$parallel" audit_every 0
+instance allow_hosts '["127.0.0.1"]' per_host "$parallel" max_concurrency "$parallel" audit_every 0
 sources "$count" 1
 freshet source import "$tmp/sources.csv" > /dev/null
 freshet check all --json > "$tmp/first.json"

@@ -32,6 +32,7 @@ instance() {
     rm -rf "$tmp/i"
     "$B/freshet" init "$tmp/i" > /dev/null
     freshet config set log_level error > /dev/null
+    freshet config set per_host_rate 0 > /dev/null
     while [ $# -gt 1 ]; do
         freshet config set "$1" "$2" > /dev/null
         shift 2
