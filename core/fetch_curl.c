@@ -158,6 +158,8 @@ static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *ctx)
     if (!f->trust)
         return CURLE_SSL_CACERT_BADFILE;
     SSL_CTX_set1_cert_store(ssl_ctx, f->trust);
+    /* libcurl turns the tickets of TLS 1.2 off, and with them the way most servers resume. */
+    SSL_CTX_clear_options(ssl_ctx, SSL_OP_NO_TICKET);
     return CURLE_OK;
 }
 

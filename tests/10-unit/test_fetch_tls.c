@@ -22,6 +22,7 @@ static struct {
     pthread_cond_t moved;
     int full, resumed, requests;
     int connections_wanted; /* all requests but the first wait for so many */
+    bool closes;            /* after each reply */
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
 
 static void count_connection(bool again)
@@ -53,6 +54,10 @@ static void *serve(void *arg)
         while (SSL_read(ssl, in, sizeof in) > 0) { /* a request fits into one record */
             count_request();
             SSL_write(ssl, reply, sizeof reply - 1);
+            if (server.closes) {
+                SSL_shutdown(ssl);
+                break;
+            }
         }
     }
     SSL_free(ssl);
@@ -83,6 +88,7 @@ static void server_start(const struct identity *id)
     assert_int_equal(listen(server.listener, 64), 0);
     assert_int_equal(getsockname(server.listener, (struct sockaddr *)&at, &n), 0);
     server.port = ntohs(at.sin_port);
+    server.closes = false;
     server.n = server.full = server.resumed = server.requests = server.connections_wanted = 0;
     assert_int_equal(pthread_create(&server.thread, NULL, accept_all, NULL), 0);
 }
@@ -247,15 +253,28 @@ static void handshakes_are_shared(void **state)
     assert_in_range(server.resumed, 3, 5);
 }
 
+/* Many servers keep no sessions and hand out tickets instead. */
+static void tickets_resume(void **state)
+{
+    (void)state;
+    SSL_CTX_set_max_proto_version(server.ctx, TLS1_2_VERSION);
+    SSL_CTX_set_session_cache_mode(server.ctx, SSL_SESS_CACHE_OFF);
+    server.closes = true;
+    for (int i = 0; i < 5; i++)
+        assert_get("localhost", NULL, FETCH_OK);
+    assert_int_equal(server.full, 1);
+    assert_int_equal(server.resumed, 4);
+    assert_get("localhost", stranger.pin, FETCH_PIN); /* a pin holds for resumed ones too */
+    assert_get("localhost", local.pin, FETCH_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(trust),
-        TEST(bad_bundles),
-        TEST(pins),
-        TEST(handshakes_are_shared),
+        TEST(trust),          TEST(bad_bundles), TEST(pins), TEST(handshakes_are_shared),
+        TEST(tickets_resume),
     };
     signal(SIGPIPE, SIG_IGN); /* the server writes to clients that left */
     return cmocka_run_group_tests(tests, NULL, NULL);

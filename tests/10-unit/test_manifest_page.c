@@ -339,7 +339,7 @@ static void s3_pages(void **state)
 static void s3_refused(void **state)
 {
     (void)state;
-    REFUSES("application/xml", "{}", "<Error><Code>AccessDenied</Code></Error>", "no listing");
+    REFUSES("application/xml", "{}", "<Error><Code>AccessDenied</Code></Error>", "error document");
     REFUSES("application/xml", "{}", "<ListBucketResult><Contents>", "not whole");
     REFUSES("application/xml", "{}", "<ListBucketResult><Contents></ListBucketResult>", "not open");
     REFUSES("application/xml", "{}", "<ListBucketResult/><ListBucketResult/>", "no listing");

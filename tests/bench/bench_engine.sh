@@ -6,7 +6,7 @@
 #   3. 100 ms of latency, 256 in flight over 64 hosts, beside the ideal count x latency / 256
 # Programs take turns for ROUNDS rounds; the medians are shown, since the machine has other work too.
 set -eu
-count=${1:-19495} parallel=${2:-64} rounds=${ROUNDS:-5} tls_count=${TLS_COUNT:-3000}
+count=${1:-19495} parallel=${2:-64} rounds=${ROUNDS:-5} tls_count=${TLS_COUNT:-600}
 B=${B:-build}
 tmp=$(mktemp -d)
 upstream=
@@ -27,6 +27,11 @@ serve() {
     upstream=$!
     while [ ! -s "$tmp/port" ]; do kill -0 "$upstream"; done
     http=$(jq .http "$tmp/port") https=$(jq .https "$tmp/port")
+}
+# resumed: "handshakes, of them resumed" of this upstream since it was last asked
+resumed() {
+    curl -s "http://127.0.0.1:$http/control/state" | jq -r '"\(.stats.tls_resumed) of \(.stats.tls_handshakes) resumed"'
+    curl -s -X POST "http://127.0.0.1:$http/control/reset" > /dev/null
 }
 header() { curl -sI --cacert "$tmp/ca.pem" "$1" | tr -d '\r' | sed -n "s/^$2: //Ip"; }
 # median FILE COLUMN
@@ -82,7 +87,9 @@ base="https://localhost:$https/bulk"
 round=0
 while [ "$round" -lt "$rounds" ]; do
     engine "$base" "$tls_count" 16 1 >> "$tmp/2.engine"
+    ours=$(resumed)
     curl_parallel "$base" "$tls_count" 16 >> "$tmp/2.curl"
+    theirs=$(resumed)
     round=$((round + 1))
 done
 all_304 "$tmp/2.engine" "$tls_count"
@@ -90,6 +97,7 @@ echo
 printf '%-38s %9s %10s %10s\n' "$tls_count new TLS connections, 16 at once" seconds conn/s "CPU us"
 row "fetch engine" "$tmp/2.engine" "$tls_count"
 row "curl --parallel" "$tmp/2.curl" "$tls_count"
+echo "engine to curl --parallel: speed $(ratio "$tmp/2.curl" "$tmp/2.engine" 3); handshakes: engine $ours, curl $theirs"
 stop
 
 serve "{\"latency_ms\":100,\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200,\"honours\":\"always\"}}"
