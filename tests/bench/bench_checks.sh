@@ -1,68 +1,56 @@
 #!/bin/sh
-# bench_checks.sh [COUNT] [PARALLEL]: conditional checks of COUNT sources that did not change, receipts
-# committed durably, beside a bare libcurl multi loop and `curl --parallel` on the same list, all
-# against the same local upstream in the same minute.
+# bench_checks.sh [COUNT] [PARALLEL] [ROUNDS]: conditional checks of COUNT sources that did not change,
+# receipts committed durably, beside a bare libcurl multi loop and `curl --parallel` on the same list
+# with as many in flight, in turns, against the same local upstream. Ratios are of a round's rates,
+# the median over the rounds: the machine is the same for all three then, whatever else it does.
 set -eu
-count=${1:-1000} parallel=${2:-64}
-B=${B:-build}
-tmp=$(mktemp -d)
-upstream=
-trap '[ -z "$upstream" ] || kill "$upstream"; rm -rf "$tmp"' EXIT INT TERM
+cd "$(dirname "$0")/../.."
+. tests/bench/lib.sh
+count=${1:-19495} parallel=${2:-256} rounds=${3:-5}
 
 mkdir -p "$B/bench"
 cc -O2 -D_GNU_SOURCE -o "$B/bench/bare_multi" tests/bench/bare_multi.c -lcurl
-printf '{"bulk":{"path":"/bulk/{n}","count":%s,"size":200}}' "$count" > "$tmp/bulk.json"
-"$B/freshet-upstream" --quiet --port 0 --scenario "$tmp/bulk.json" --port-file "$tmp/port" 2>"$tmp/upstream.log" &
-upstream=$!
-while [ ! -s "$tmp/port" ]; do kill -0 "$upstream"; done
-base="http://127.0.0.1:$(jq .http "$tmp/port")"
-
-freshet() { "$B/freshet" -C "$tmp/i" "$@"; }
-"$B/freshet" init "$tmp/i" > /dev/null
-freshet config set allow_hosts '["127.0.0.1"]' > /dev/null
-freshet config set per_host "$parallel" > /dev/null
-freshet config set per_host_rate 0 > /dev/null
-freshet config set log_level error > /dev/null
-awk -v n="$count" -v base="$base" 'BEGIN {
-    printf "["
-    for (i = 0; i < n; i++)
-        printf "%s{\"id\":\"s%d\",\"url\":\"%s/bulk/%d\",\"triggers\":[{\"type\":\"manual\"}]}", i ? "," : "", i, base, i
-    print "]" }' > "$tmp/sources.json"
-freshet source import "$tmp/sources.json" > /dev/null
+upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200}}"
+instance allow_hosts '["127.0.0.1"]' per_host "$parallel" per_host_rate 0 max_concurrency "$parallel" audit_every 0
+sources "$count" 1
+freshet source import "$tmp/sources.csv" > /dev/null
 freshet check all --json > "$tmp/first.json"
 
 # The others send the validators of the first object for all: what comes back differs, the work of
 # sending and receiving does not.
 header() { curl -sI "$1" | tr -d '\r' | sed -n "s/^$2: //Ip"; }
+etag="If-None-Match: $(header "$base/bulk/0" etag)"
+date="If-Modified-Since: $(header "$base/bulk/0" last-modified)"
+awk -v n="$count" -v base="$base" 'BEGIN {
+    for (i = 0; i < n; i++) printf "url = \"%s/bulk/%d\"\noutput = \"/dev/null\"\n", base, i }' > "$tmp/list"
 
-# seconds and CPU seconds of a command, from the shell's own clock
-measure() {
-    # shellcheck disable=SC2016 # the inner shell expands them
-    /usr/bin/env bash -c 'TIMEFORMAT="%R %U %S"; { time "$@" > "$0.out" 2> "$0.err"; } 2> "$0.time"' "$tmp/m" "$@"
-    awk '{ printf "%.3f %.3f\n", $1, $2 + $3 }' "$tmp/m.time"
+ours() {
+    measure "$B/freshet" -C "$tmp/i" check all --json
+    jq -e --argjson n "$count" '.outcomes.not_modified == $n' "$tmp/m.out" > /dev/null || {
+        echo "bench_checks: not every check was not_modified: $(jq -c .outcomes "$tmp/m.out")" >&2
+        exit 1
+    }
 }
+bare() { "$B/bench/bare_multi" "$base/bulk" "$count" "$parallel" "$etag" "$date" | cut -d' ' -f3,4; }
+theirs() { measure curl -sI --parallel --parallel-max "$parallel" -H "$etag" -H "$date" -K "$tmp/list"; }
 
-ours=$(measure "$B/freshet" -C "$tmp/i" check all --json)
-cp "$tmp/m.out" "$tmp/second.json"
-jq -e --argjson n "$count" '.outcomes.not_modified == $n' "$tmp/second.json" > /dev/null || {
-    echo "bench_checks: not every check was not_modified: $(jq -c .outcomes "$tmp/second.json")" >&2
-    exit 1
-}
-bare=$("$B/bench/bare_multi" "$base/bulk" "$count" "$parallel" \
-       "If-None-Match: $(header "$base/bulk/0" etag)" \
-       "If-Modified-Since: $(header "$base/bulk/0" last-modified)" | cut -d' ' -f3,4)
+: > "$tmp/rounds" # seconds and CPU of ours, bare, curl
 i=0
-while [ "$i" -lt "$count" ]; do
-    printf 'url = "%s/bulk/%d"\noutput = "/dev/null"\n' "$base" "$i"
+while [ "$i" -lt "$rounds" ]; do
+    echo "$(ours) $(bare) $(theirs)" >> "$tmp/rounds"
     i=$((i + 1))
-done > "$tmp/curl.list"
-theirs=$(measure curl -sI --parallel --parallel-max "$parallel" \
-         -H "If-None-Match: $(header "$base/bulk/0" etag)" -K "$tmp/curl.list")
+done
+awk '{ print $3 / $1, $5 / $1, $2 / $4 }' "$tmp/rounds" > "$tmp/ratios"
 
-awk -v n="$count" -v ours="$ours" -v bare="$bare" -v theirs="$theirs" 'BEGIN {
-    split(ours, o, " "); split(bare, b, " "); split(theirs, c, " ")
-    printf "%-34s %10s %12s %14s\n", n " conditional checks", "seconds", "checks/s", "CPU us/check"
-    printf "%-34s %10.2f %12.0f %14.0f\n", "freshet check all (durable)", o[1], n / o[1], o[2] / n * 1e6
-    printf "%-34s %10.2f %12.0f %14.0f\n", "bare libcurl multi (no record)", b[1], n / b[1], b[2] / n * 1e6
-    printf "%-34s %10.2f %12.0f %14.0f\n", "curl --parallel (no record)", c[1], n / c[1], c[2] / n * 1e6
-    printf "ratio to bare multi %.2f, to curl --parallel %.2f\n", b[1] / o[1], c[1] / o[1] }'
+echo "$count conditional checks, all 304, $parallel in flight, median of $rounds rounds"
+row() { # NAME COLUMN
+    awk -v name="$1" -v n="$count" -v s="$(column rounds "$2")" -v c="$(column rounds $(($2 + 1)))" 'BEGIN {
+        printf "%-34s %10.2f %12.0f %14.1f\n", name, s, n / s, c / n * 1e6 }'
+}
+printf '%-34s %10s %12s %14s\n' "" seconds checks/s "CPU us/check"
+row "freshet check all (durable)" 1
+row "bare libcurl multi (no record)" 3
+row "curl --parallel (no record)" 5
+awk -v b="$(column ratios 1)" -v c="$(column ratios 2)" -v cpu="$(column ratios 3)" 'BEGIN {
+    printf "rate: %.2f of bare multi (asked for: 0.50)%s, %.2f of curl --parallel (1.50)%s; CPU: %.2f of bare\n",
+           b, b < 0.5 ? ", MISSED" : "", c, c < 1.5 ? ", MISSED" : "", cpu }'
