@@ -15,9 +15,9 @@
 #include "core/instance.h"
 #include "ledger/check.h"
 
-/* A sync costs as much as twenty checks and more, and nothing moves meanwhile. 50 ms are 1,000 checks
- * at the pace of a machine with two processors, in some 10 MiB. */
-#define DETECT_BATCH 1000
+/* A sync costs as much as twenty checks and more, and nothing moves meanwhile; more than 500 at once
+ * gains nothing, and takes 10 KiB each. */
+#define DETECT_BATCH 500
 #define DETECT_BATCH_MS 50
 
 struct detect;

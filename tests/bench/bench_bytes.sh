@@ -17,7 +17,7 @@ fi
 count=${1:-400} size=${2:-100000} weeks=13
 
 upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":$size}}"
-instance allow_hosts '["127.0.0.1"]' per_host 64
+instance allow_hosts '["127.0.0.1"]' per_host 64 per_host_rate 0
 sources "$count" 1
 freshet source import "$tmp/sources.csv" > /dev/null
 awk -v n="$count" -v base="$base" 'BEGIN {

@@ -8,7 +8,7 @@ count=${1:-19495} rounds=${2:-3} parallel=256 hosts=64 latency=100
 
 upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200}}"
 list=$(awk -v n="$hosts" 'BEGIN { for (i = 0; i < n; i++) printf "%s\"h%d.localhost\"", i ? "," : "", i }')
-instance allow_hosts "[$list]" max_concurrency "$parallel" audit_every 0
+instance allow_hosts "[$list]" max_concurrency "$parallel" per_host_rate 0 audit_every 0
 sources "$count" "$hosts"
 freshet source import "$tmp/sources.csv" > /dev/null
 freshet check all --json > "$tmp/first.json"

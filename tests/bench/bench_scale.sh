@@ -10,7 +10,7 @@ mkdir -p "$B/bench"
 cc -O2 -std=c17 -D_GNU_SOURCE -I. -o "$B/bench/due_query" tests/bench/due_query.c "$B/libledger.a" "$B/libcore.a" \
     -lsqlite3 -lyyjson -lcrypto -lm
 upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200},\"latency_ms\":100}"
-instance allow_hosts '["127.0.0.1"]' per_host "$parallel" max_concurrency "$parallel"
+instance allow_hosts '["127.0.0.1"]' per_host "$parallel" per_host_rate 0 max_concurrency "$parallel"
 sources "$count" 1
 
 echo "$count sources"
