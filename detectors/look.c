@@ -122,7 +122,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
-    if (!outcome_candidate(v->outcome) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
+    if (!r->has_sha || !check_found(r) || spool_keep(&k->spool, &r->sha, &ignored) != RC_OK)
         spool_drop(&k->spool);
     k->env->ended(k->env->ctx, k);
 }

@@ -255,6 +255,21 @@ static void first_and_second_look(void **state)
     assert_int_equal(state_of(&s).checks, 2);
 }
 
+/* A URL with {year} is looked up in the calendar: nobody is asked, the handler is told the year. */
+static void a_template_asks_nobody(void **state)
+{
+    (void)state;
+    struct source s = source("vintages", "/{year}/a", "");
+    check(&s, "new");
+    assert_int_equal(t.last.http, 0);
+    assert_int_equal(t.last.attempts, 0);
+    assert_false(t.last.has_sha);
+    assert_int_equal(candidates(), 1);
+    assert_int_equal(strlen(state_of(&s).cursor), 4);
+    check(&s, "unchanged");
+    assert_int_equal(candidates(), 1);
+}
+
 /* Nothing of a body that is no version stays. */
 static void failures_leave_no_file(void **state)
 {
@@ -525,11 +540,22 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(first_and_second_look), TEST(failures_leave_no_file),  TEST(retry_after_is_honoured),
-        TEST(moved_is_told),         TEST(address_policy),          TEST(secrets),
-        TEST(looks_are_used_again),  TEST(some_at_a_time),          TEST(many_checks),
-        TEST(abandoned_checks),      TEST(retired_while_under_way), TEST(orders_of_each_kind),
-        TEST(orders_side_by_side),   TEST(orders_left_behind),      TEST(more_sources_than_a_page),
+        TEST(first_and_second_look),
+        TEST(a_template_asks_nobody),
+        TEST(failures_leave_no_file),
+        TEST(retry_after_is_honoured),
+        TEST(moved_is_told),
+        TEST(address_policy),
+        TEST(secrets),
+        TEST(looks_are_used_again),
+        TEST(some_at_a_time),
+        TEST(many_checks),
+        TEST(abandoned_checks),
+        TEST(retired_while_under_way),
+        TEST(orders_of_each_kind),
+        TEST(orders_side_by_side),
+        TEST(orders_left_behind),
+        TEST(more_sources_than_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

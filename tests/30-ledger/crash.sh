@@ -51,7 +51,7 @@ start_upstream() {
 }
 
 add() { # ID FILE LEVEL [OPTION VALUE]
-    freshet source add --id "$1" --url "http://127.0.0.1:$port/crash/$2" --sensitivity "$3" \
+    freshet source add --id "$1" --url "http://${host:-127.0.0.1}:$port/crash/$2" --sensitivity "$3" \
         --title "Title of $1" --collection crash ${4+"$4" "$5"}
 }
 
@@ -86,24 +86,17 @@ days_before() {
     control set '{"path":"/crash/returned.json","status":200}'
 }
 
-# Its vintages are sources of their own; the detector hands over the year.
-add_template() {
-    add template '{year}.json' public
-    sqlite3 "$work/template/ledger.db" "INSERT INTO inbox (event_id, src_no, detector, outcome, version_hint,
-        detected_at, received_at, next_attempt_at) SELECT 'evt_20260702T100000Z_000000', src_no, 'etag', 'new',
-        '2026', updated_at, updated_at, updated_at FROM sources WHERE id = 'template'"
-}
-
 # An instance whose inbox holds one candidate for each way through the handler.
 prepare() {
     freshet init "$work/template"
-    freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+    freshet config set allow_hosts "[\"127.0.0.1:$port\",\"localhost:$port\"]"
     freshet config set fetch_attempts 1
     freshet config set free_bytes_min 0
     days_before
     freshet approve "$(held_event)" --reviewer Reviewer --note fine
     add fetched fetched.geojson public
-    add busy busy.json public
+    # At a host of its own: one that asks for patience is left alone as a whole.
+    host=localhost add busy busy.json public
     add coarse coarse.geojson generalized
     add held held.json restricted
     add sovereign sovereign.json sovereign
@@ -114,7 +107,8 @@ prepare() {
     control "advance?path=/crash/a.json"
     control "advance?path=/crash/index.json"
     freshet check source index
-    add_template
+    add template '{year}.json' public # its vintage is a source of its own
+    freshet check source template
     unspool fetched same spoiled busy
     control set '{"path":"/crash/same.json","version":1}'
     control set '{"path":"/crash/spoiled.json","generate":{"kind":"html"}}'

@@ -267,6 +267,28 @@ static void health_turns_with_the_clock(void **state)
     assert_string_equal(health("/sources/canary-res", NOW, "state"), "none"); /* withheld */
 }
 
+/* NOW is 2024-10-04: the window from September to February is open, other windows are closed. */
+static void the_next_window_turns_with_the_clock(void **state)
+{
+    (void)state;
+    char etag[80];
+    struct source s =
+        fix_source(writer, "{\"id\":\"season\",\"url\":\"https://example.org/s\",\"triggers\":"
+                           "[{\"type\":\"annual\",\"month\":9,\"through\":2}]}");
+    OK(ledger_begin(writer, &fix_err));
+    OK(project_source(writer, &inst, &s, NOW, &fix_err));
+    OK(ledger_commit(writer, &fix_err));
+    assert_non_null(
+        strstr(get("/sources/season", NOW), "\"next_window\":{\"text\":\"open until 2025-02-28\""));
+    snprintf(etag, sizeof etag, "%s", answer.etag);
+    assert_non_null(
+        strstr(get("/sources/season", NOW + 200 * DAY_MS),
+               "\"text\":\"2025-09-01 to 2026-02-28\",\"opens\":\"2025-09-01T00:00:00"));
+    assert_string_not_equal(answer.etag, etag);
+    assert_non_null(strstr(get("/sources/fine", NOW), "\"next_window\":null"));
+    assert_null(strstr(get("/sources/canary-res", NOW), "next_window")); /* withheld */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +297,7 @@ int main(void)
         T(numbers_are_public),
         T(the_lag_grows),
         T(health_turns_with_the_clock),
+        T(the_next_window_turns_with_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
