@@ -134,11 +134,6 @@ enum rc source_child(struct ledger *l, struct arena *a, int64_t parent_no, const
     return read_one(l, a, &q, ret, err);
 }
 
-bool source_is_template(const struct source *s)
-{
-    return strstr(s->url, SOURCE_YEAR) != NULL;
-}
-
 /* ---- walking --------------------------------------------------------------------------------- */
 
 /* Where a walk is: after a number, or after an entry of a parent. */
