@@ -38,9 +38,11 @@ static enum rc add_row(struct listing *l, const struct source *s, const struct c
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
-    table_cell(&l->table, s->retired_at >= 0  ? "retired"
-                          : *st->last_outcome ? st->last_outcome
-                                              : "never checked");
+    /* An entry of a listing is looked at through the listing. */
+    table_cell(&l->table, s->retired_at >= 0   ? "retired"
+                          : *st->last_outcome  ? st->last_outcome
+                          : st->checked_at < 0 ? "never checked"
+                                               : "as listed");
     table_cell(&l->table, cli_time(l->c, st->checked_at));
     table_cell(&l->table, cli_time(l->c, st->next_check_at));
     table_cell(&l->table, s->url);
@@ -163,11 +165,20 @@ static void print_line(const struct cli *c, const char *name, const char *value)
         printf("%s%-14s%s %s\n", cli_on(c, CLI_BOLD), name, cli_off(c), value);
 }
 
+static void print_parent(struct cli *c, const struct source *s)
+{
+    struct source parent;
+    if (s->parent_no && source_by_no(c->ledger, &c->arena, s->parent_no, &parent, &c->err) == RC_OK)
+        print_line(c, "parent",
+                   arena_printf(&c->arena, "%s, which names it %s", parent.id, s->entry));
+}
+
 static void print_declared(struct cli *c, const struct source *s)
 {
     const char *windows;
     print_line(c, "source", s->id);
     print_line(c, "title", s->title);
+    print_parent(c, s);
     print_line(c, "url", s->url);
     print_line(c, "detector", s->detector);
     print_line(c, "collection", s->collection);
