@@ -1,5 +1,5 @@
 /* source import: many declarations at once, from JSON or CSV. JSON is parsed whole and so has the
- * limit of all JSON here, some 300,000 sources; a CSV is taken row by row, a million in a minute.
+ * limit of all JSON here, some 300,000 sources; a CSV is taken row by row.
  *
  * Invariants
  *   1. One transaction: all rows of the file go in, or none.
@@ -15,7 +15,7 @@
 #include "core/file.h"
 
 #define ERRORS_SHOWN 20       /* more than that is one mistake made everywhere */
-#define CSV_MAX (1u << 30)    /* five million sources */
+#define CSV_MAX (1u << 30)    /* some eight million short rows */
 #define ROW_MEMORY (8u << 20) /* the longest row that is a declaration, several times over */
 
 struct import {

@@ -27,11 +27,14 @@ due "nothing is due" 2512 1000
 due "all are, as the scheduler asks" 2512 4102444800000
 
 # RssAnon is memory of our own; RssFile is the programs' and libraries' code. VmHWM is the highest sum.
-memory() { # NAME PID: while it checks
+asked() { curl -sf "$base/control/state" | jq .stats.requests; }
+memory() { # NAME PID: while it checks, and after how many checks: what grows with them is not bounded
+    before=$(asked)
     sleep 8
-    awk -v name="$1" '/^(VmHWM|RssAnon|RssFile):/ { v[$1] = $2 / 1024 } END {
-        printf "%-28s highest %5.1f MiB, own %5.1f, code %5.1f (asked for: 64)%s\n",
-               name, v["VmHWM:"], v["RssAnon:"], v["RssFile:"], (v["VmHWM:"] > 64 ? ", MISSED" : "") }' "/proc/$2/status"
+    checks=$(($(asked) - before))
+    awk -v name="$1" -v checks="$checks" '/^(VmHWM|RssAnon|RssFile):/ { v[$1] = $2 / 1024 } END {
+        printf "%-20s highest %5.1f MiB, own %5.1f, code %5.1f, after %d checks (asked for: 64)%s\n",
+               name, v["VmHWM:"], v["RssAnon:"], v["RssFile:"], checks, (v["VmHWM:"] > 64 ? ", MISSED" : "") }' "/proc/$2/status"
     kill "$2"
     wait "$2" || :
 }
