@@ -86,16 +86,23 @@ static enum rc distrust_late(struct ledger *l, struct candidate *c, struct err *
     return RC_OK;
 }
 
+enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const char *owner,
+                        int64_t now, int64_t lease_ms, const struct run_tags *tags,
+                        struct candidate *ret, char ret_run[37], bool *ret_resumed, struct err *err)
+{
+    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
+    TRY(get_candidate(l, a, no, ret, err));
+    TRY(distrust_late(l, ret, err));
+    return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
+}
+
 static enum rc claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                      int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                      char ret_run[37], bool *ret_resumed, struct err *err)
 {
     int64_t no;
     TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
-    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
-    TRY(get_candidate(l, a, no, ret, err));
-    TRY(distrust_late(l, ret, err));
-    return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
+    return inbox_claim_one(l, a, no, owner, now, lease_ms, tags, ret, ret_run, ret_resumed, err);
 }
 
 enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,

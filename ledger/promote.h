@@ -51,10 +51,11 @@ struct promotion {
     const char *change_type, *change_class;
     const char *delta_id, *item_id;
     /* Removes sha, which is the head's: no artifact and no item are added (item_id NULL). The item
-     * of these bytes is rewritten to say so. */
+     * of these bytes is rewritten (marked) to say so. */
     bool deletes;
-    const char *marked_id;
+    const char *marked_id; /* also of the version that a rollback took back; NULL: none */
     struct str marked;
+    const char *reverts; /* the run whose change is taken back; NULL: it is no rollback */
     struct str entry, delta, item, prov, qa; /* whole, private */
     struct public_rows pub;
     const char
