@@ -4,7 +4,7 @@
 #include "core/clock.h"
 #include "ledger/runs.h"
 
-/* Claims that never came to an end before a candidate counts as poison: something in it kills us. */
+/* Claims in a row that never came to an end before a candidate counts as poison: something in it kills us. */
 #define CRASHES_MAX 10
 
 /* Columns of INBOX_GET and INBOX_LIST. */
@@ -36,8 +36,8 @@ static enum rc read_candidate(struct arena *a, const struct query *q, struct can
     return RC_OK;
 }
 
-static enum rc get_candidate(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,
-                             struct err *err)
+enum rc inbox_get(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,
+                  struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     TRY(query_open(l, Q_INBOX_GET, &q, err, "i", no));
@@ -91,7 +91,7 @@ enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const cha
                         struct candidate *ret, char ret_run[37], bool *ret_resumed, struct err *err)
 {
     TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
-    TRY(get_candidate(l, a, no, ret, err));
+    TRY(inbox_get(l, a, no, ret, err));
     TRY(distrust_late(l, ret, err));
     return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
 }
@@ -130,11 +130,22 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
 
 /* ---- reclaim ----------------------------------------------------------------------------------- */
 
-static enum rc free_one(struct ledger *l, int64_t no, int64_t attempts, int64_t now,
+static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct candidate c;
+    arena_init(&a, 1 << 16);
+    TRY(inbox_get(l, &a, no, &c, err));
+    return replay_append(l, now, "run.dead", c.src_no, c.event_id, STR("{\"reason\":\"POISON\"}"),
+                         err);
+}
+
+static enum rc free_one(struct ledger *l, int64_t no, int64_t crashes, int64_t now,
                         struct err *err)
 {
-    if (attempts < CRASHES_MAX)
-        return query_run(l, Q_INBOX_FREE, err, "ii", no, now);
+    if (crashes + 1 < CRASHES_MAX)
+        return query_run(l, Q_INBOX_CRASHED, err, "ii", no, now);
+    TRY(record_poison(l, no, now, err));
     TRY(run_fail_open(l, no, "POISON", now, err));
     return query_run(l, Q_INBOX_END, err, "itttm", no, "dead", "failed", "POISON", now);
 }
@@ -142,7 +153,7 @@ static enum rc free_one(struct ledger *l, int64_t no, int64_t attempts, int64_t 
 #define RECLAIM_MAX 64 /* per call; the rest is met by the next one */
 
 static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64_t nos[RECLAIM_MAX],
-                         int64_t attempts[RECLAIM_MAX], size_t *ret_n, struct err *err)
+                         int64_t crashes[RECLAIM_MAX], size_t *ret_n, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     size_t n = 0;
@@ -150,7 +161,7 @@ static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64
     TRY(query_open(l, Q_INBOX_LEASED_BY, &q, err, "it", now, owner));
     while (n < RECLAIM_MAX && (rc = query_next(l, &q, err)) == RC_OK) {
         nos[n] = col_i64(&q, 0);
-        attempts[n++] = col_i64(&q, 1);
+        crashes[n++] = col_i64(&q, 1);
     }
     *ret_n = n;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -159,16 +170,16 @@ static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64
 enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
                       struct err *err)
 {
-    int64_t nos[RECLAIM_MAX], attempts[RECLAIM_MAX];
+    int64_t nos[RECLAIM_MAX], crashes[RECLAIM_MAX];
     size_t n;
-    TRY(leased_by(l, owner, now, nos, attempts, &n, err));
+    TRY(leased_by(l, owner, now, nos, crashes, &n, err));
     *ret_n = 0;
     if (!n)
         return RC_OK;
     TRY(ledger_begin(l, err));
-    enum rc rc = leased_by(l, owner, now, nos, attempts, &n, err); /* again, now under the lock */
+    enum rc rc = leased_by(l, owner, now, nos, crashes, &n, err); /* again, now under the lock */
     for (size_t i = 0; rc == RC_OK && i < n; i++)
-        rc = free_one(l, nos[i], attempts[i], now, err);
+        rc = free_one(l, nos[i], crashes[i], now, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;
@@ -212,15 +223,16 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
     bool retry = f->end == INBOX_RETRY;
     TRY(inbox_lease_check(l, f->cand_no, f->lease_token, err));
     arena_init(&a, 1 << 16);
-    enum rc rc = get_candidate(l, &a, f->cand_no, &c, err);
+    enum rc rc = inbox_get(l, &a, f->cand_no, &c, err);
     int n = snprintf(body, sizeof body, "{\"reason\":\"%s\",\"run\":\"%s\"}", f->reason, f->run_id);
+    bool dead = retry && rc == RC_OK && c.attempts >= f->max_attempts;
     if (rc == RC_OK)
         rc = replay_append(l, now,
-                           retry                  ? "run.retry"
+                           dead                   ? "run.dead"
+                           : retry                ? "run.retry"
                            : f->end == INBOX_NOOP ? "run.noop"
                                                   : "run.failed",
                            f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
-    bool dead = retry && rc == RC_OK && c.attempts >= f->max_attempts;
     arena_release(&a);
     TRY(rc);
     TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));

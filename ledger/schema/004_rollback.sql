@@ -4,6 +4,10 @@
 ALTER TABLE ledger ADD COLUMN deletes INTEGER NOT NULL DEFAULT 0;
 UPDATE ledger SET deletes = 1 WHERE change_type = 'deleted';
 
+-- Claims in a row that never came to an end: their worker died. They use up no attempts (a power cut is
+-- not the candidate's fault), but a candidate that kills again and again is poison.
+ALTER TABLE inbox ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+
 -- What operators asked to take back. Intake and the command line write the row, a handler makes a
 -- candidate of it; from then on it is a run like any other, and its state is the candidate's.
 CREATE TABLE rollbacks (
