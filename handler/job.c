@@ -399,11 +399,11 @@ static enum rc run_steps(struct job *j, struct err *err)
     static step_fn *const back[] = {take_back, job_publish, NULL};
     static step_fn *const template[] = {take_vintage, NULL};
     TRY(gate(j, err));
-    step_fn *const *step = job_is_rollback(j)             ? back
+    step_fn *const *step = job_is_rollback(j)               ? back
                            : source_is_template(&j->source) ? template
-                           : job_claims_gone(j)           ? gone
-                           : j->claim->resumed            ? resumed
-                                                          : fresh;
+                           : job_claims_gone(j)             ? gone
+                           : j->claim->resumed              ? resumed
+                                                            : fresh;
     for (; *step && !j->ended; step++)
         TRY((*step)(j, err));
     return RC_OK;

@@ -18,8 +18,8 @@ enum rc job_find_prior(struct job *j, const char **ret_refused, struct err *err)
         return RC_OK;
     }
     bool put = b->version > 0;
-    j->bytes = (struct bytes){
-        .reason = "", .sha = put ? b->sha : h->sha, .size = put ? b->size : h->size};
+    j->bytes =
+        (struct bytes){.reason = "", .sha = put ? b->sha : h->sha, .size = put ? b->size : h->size};
     j->facts.qa.features = -1;
     j->facts.reviewer = b->by;
     j->facts.note = b->reason;

@@ -187,7 +187,8 @@ static enum rc name_nodes(struct arena *a, struct prov *p, struct err *err)
     p->report = f->qa.report.n ? arena_printf(a, "ent:report-%s", f->run_id) : NULL;
     p->decision = f->reviewer ? arena_printf(a, "ent:decision-%s", f->run_id) : NULL;
     if (!p->uri || !p->upstream || !p->activity || (made && !p->version) ||
-        (follows && !p->before) || (back && !p->restored) || (f->qa.report.n && !p->report) || (f->reviewer && !p->decision))
+        (follows && !p->before) || (back && !p->restored) || (f->qa.report.n && !p->report) ||
+        (f->reviewer && !p->decision))
         return err_set(err, RC_NOMEM, "", "no memory for provenance");
     return RC_OK;
 }

@@ -22,6 +22,11 @@ enum rc dead_get(struct ledger *l, struct arena *a, const char *event_id, struct
     return RC_OK;
 }
 
+enum rc dead_source(struct ledger *l, const char *event_id, int64_t *ret_src, struct err *err)
+{
+    return query_i64(l, Q_DEAD_SOURCE, ret_src, err, "t", event_id);
+}
+
 enum rc dead_each_run(struct ledger *l, int64_t cand_no, dead_run_fn *fn, void *ctx,
                       struct err *err)
 {

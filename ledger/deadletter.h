@@ -18,6 +18,9 @@
 /* By its event. RC_NOT_FOUND, or RC_CONFLICT when it is not dead. */
 MUST_CHECK enum rc dead_get(struct ledger *l, struct arena *a, const char *event_id,
                             struct candidate *ret, struct err *err);
+/* The source of an event, whatever its state; RC_NOT_FOUND. */
+MUST_CHECK enum rc dead_source(struct ledger *l, const char *event_id, int64_t *ret_src,
+                               struct err *err);
 /* Its runs, oldest first. */
 struct dead_run {
     const char *run_id, *reason;
@@ -29,8 +32,8 @@ MUST_CHECK enum rc dead_each_run(struct ledger *l, int64_t cand_no, dead_run_fn 
 
 struct dead_decision {
     const char *event_id, *by;
-    const char *drop;         /* why it is dropped; NULL: it is retried */
-    struct request_key key;   /* empty: none */
+    const char *drop;       /* why it is dropped; NULL: it is retried */
+    struct request_key key; /* empty: none */
 };
 /* Own transaction. RC_NOT_FOUND, RC_CONFLICT, RC_INVALID as above. */
 MUST_CHECK enum rc dead_decide(struct ledger *l, const struct dead_decision *d, int64_t now,

@@ -121,7 +121,8 @@ static void modification_goes_back_with_all_its_documents(void **state)
     assert_holds(c.entry.p, "\"detector\":\"operator\"");
     assert_holds(c.entry.p, "\"rollback_ref\":{\"method\":\"POST\",\"href\":\"");
     assert_holds(c.prov.p, "\"wasInvalidatedBy\":{\"_:i1\":{\"prov:entity\":\"ent:one-v2\"");
-    assert_holds(c.prov.p, "\"prov:generatedEntity\":\"ent:one-v3\",\"prov:usedEntity\":\"ent:one-v1\"");
+    assert_holds(c.prov.p,
+                 "\"prov:generatedEntity\":\"ent:one-v3\",\"prov:usedEntity\":\"ent:one-v1\"");
     assert_holds(c.prov.p, "\"kfm:decision\":\"rollback\",\"kfm:reviewer\":\"Tester\"");
     assert_holds(item_of("one-v3"), "\"deprecated\":false");
     assert_holds(item_of("one-v3"), "\"predecessor-version\"");
@@ -130,9 +131,11 @@ static void modification_goes_back_with_all_its_documents(void **state)
     /* The original stays, with its evidence, and points to the rollback. */
     assert_string_equal(change_of(event).status, "finalized");
     assert_int_equal(ask_number("SELECT count(*) FROM ledger a JOIN ledger b ON b.run_id ="
-                                " a.reverted_by WHERE a.version = 2 AND b.version = 3"), 1);
+                                " a.reverted_by WHERE a.version = 2 AND b.version = 3"),
+                     1);
     assert_int_equal(ask_number("SELECT count(*) FROM outbox"), 3);
-    assert_int_equal(ask_number("SELECT count(*) FROM replay_log WHERE kind = 'admin.rollback'"), 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM replay_log WHERE kind = 'admin.rollback'"),
+                     1);
 }
 
 /* The reason is the operator's word to us, not to the public. */
@@ -144,7 +147,8 @@ static void reason_is_not_public(void **state)
     take_back(put(&s, BODY_B));
     assert_holds(newest_of(&s).prov.p, "wrong lines");
     assert_int_equal(ask_number("SELECT count(*) FROM public_prov WHERE doc LIKE '%wrong lines%'"
-                                " OR doc LIKE '%Tester%'"), 0);
+                                " OR doc LIKE '%Tester%'"),
+                     0);
 }
 
 static void first_version_goes_back_to_nothing(void **state)
@@ -342,7 +346,8 @@ static void operator_lifts_the_block(void **state)
     assert_int_equal(n, 1);
     OK(rollback_lift(led, s.no, 4000, &n, &fix_err));
     assert_int_equal(n, 0);
-    assert_int_equal(ask_number("SELECT next_check_at = 4000 AND seen_sha IS NULL FROM source_state"), 1);
+    assert_int_equal(
+        ask_number("SELECT next_check_at = 4000 AND seen_sha IS NULL FROM source_state"), 1);
     put(&s, BODY_B);
     assert_head(&s, 4, BODY_B);
 }
@@ -393,8 +398,10 @@ static void restricted_rollback_shows_the_day_and_no_more(void **state)
     take_back(newest_of(&s).delta_id);
     assert_head(&s, 3, BODY_A);
     assert_int_equal(feed_length(), 3);
-    assert_int_equal(ask_number("SELECT count(*) FROM public_changes WHERE doc LIKE '%rollback%\"%:%'"
-                                " AND (doc LIKE '%\"rollback_ref\":%' OR doc LIKE '%\"change_type\":%')"), 0);
+    assert_int_equal(
+        ask_number("SELECT count(*) FROM public_changes WHERE doc LIKE '%rollback%\"%:%'"
+                   " AND (doc LIKE '%\"rollback_ref\":%' OR doc LIKE '%\"change_type\":%')"),
+        0);
     assert_int_equal(ask_number("SELECT count(*) FROM public_changes WHERE change_type <> ''"), 0);
     assert_int_equal(ask_number("SELECT count(*) FROM public_items"), 0);
 }
@@ -411,7 +418,8 @@ static void bytes_come_back_into_the_tier_of_today(void **state)
     yyjson_val *v;
     snprintf(json, sizeof json,
              "{\"id\":\"one\",\"title\":\"T\",\"url\":\"http://127.0.0.1:%d/one\","
-             "\"sensitivity\":\"generalized\",\"collection\":\"tests\"}", server.port);
+             "\"sensitivity\":\"generalized\",\"collection\":\"tests\"}",
+             server.port);
     OK(json_parse(&fix_arena, str_of(json), 0, "test", &v, &fix_err));
     OK(source_parse(&fix_arena, v, &raised, &fix_err));
     raised.no = s.no;
@@ -458,8 +466,12 @@ static void intake_asks_once_per_key(void **state)
     OK(token_create(led, "ops", SCOPE_ROLLBACK, -1, 1000, plain, &no, &fix_err));
     struct ledger *in = fix_open(LEDGER_INBOX);
     OK(token_find(in, &fix_arena, str_of(plain), 2000, &t, &fix_err));
-    struct rollback_ask ask = {.delta_id = b, .reason = "wrong", .by = t.name, .token = &t,
-                               .key = STR("key-1"), .body = STR(WHY)};
+    struct rollback_ask ask = {.delta_id = b,
+                               .reason = "wrong",
+                               .by = t.name,
+                               .token = &t,
+                               .key = STR("key-1"),
+                               .body = STR(WHY)};
     OK(rollback_ask(in, &ask, 3000, first, &fix_err));
     OK(rollback_ask(in, &ask, 3000, again, &fix_err));
     assert_string_equal(first, again);
