@@ -72,7 +72,8 @@ typedef enum rc rollback_fn(void *ctx, const struct rollback *r, struct err *err
 MUST_CHECK enum rc rollback_each(struct ledger *l, int64_t max, rollback_fn *fn, void *ctx,
                                  struct err *err);
 
-/* Claims an open rollback whose source is idle (id NULL: the oldest one) as inbox_claim does.
+/* Claims an open rollback whose source is idle as inbox_claim does. id NULL: one that a dead worker left
+ * behind, else the oldest.
  * RC_NOT_FOUND when there is none. What may no longer be done is marked refused on the way. */
 MUST_CHECK enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id,
                                   const char *owner, int64_t now, int64_t lease_ms,

@@ -57,23 +57,43 @@ struct claim {
     const struct run_tags *tags;
 };
 
-/* RC_CONFLICT: the oldest one may not be done any more, and is marked so. */
-static enum rc claim(struct ledger *l, struct arena *a, const struct claim *c,
-                     struct candidate *ret, char ret_run[37], bool *ret_refused, struct err *err)
+/* The candidate to claim, made where it must be. 0: what was next may not be done any more, and is
+ * marked so. */
+static enum rc choose(struct ledger *l, const struct claim *c, int64_t *ret_no, struct err *err)
 {
     struct open_rollback o;
     struct rollback_plan p;
-    int64_t no;
-    bool resumed;
+    enum rc rc = c->id ? RC_NOT_FOUND : query_i64(l, Q_ROLLBACK_LEFT, ret_no, err, "i", c->now);
+    if (rc != RC_NOT_FOUND)
+        return rc;
     TRY(next_open(l, c->id, &o, err));
     TRY(rollback_plan(l, o.delta_id, &p, err));
-    if (rollback_allowed(&p, err) != RC_OK) {
-        *ret_refused = true;
-        return query_run(l, Q_ROLLBACK_REFUSE, err, "it", o.no, err->msg);
-    }
-    TRY(make_candidate(l, &o, c->now, &no, err));
+    if (rollback_allowed(&p, err) == RC_OK)
+        return make_candidate(l, &o, c->now, ret_no, err);
+    *ret_no = 0;
+    return query_run(l, Q_ROLLBACK_REFUSE, err, "it", o.no, err->msg);
+}
+
+static enum rc claim(struct ledger *l, struct arena *a, const struct claim *c,
+                     struct candidate *ret, char ret_run[37], bool *ret_refused, struct err *err)
+{
+    int64_t no = 0;
+    bool resumed;
+    TRY(choose(l, c, &no, err));
+    *ret_refused = no == 0;
+    if (no == 0)
+        return RC_OK;
     return inbox_claim_one(l, a, no, c->owner, c->now, c->lease_ms, c->tags, ret, ret_run, &resumed,
                            err);
+}
+
+/* Without the lock: mostly there is none. */
+static enum rc look(struct ledger *l, const struct claim *c, struct err *err)
+{
+    struct open_rollback o;
+    int64_t no;
+    enum rc rc = c->id ? RC_NOT_FOUND : query_i64(l, Q_ROLLBACK_LEFT, &no, err, "i", c->now);
+    return rc == RC_NOT_FOUND ? next_open(l, c->id, &o, err) : rc;
 }
 
 enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id, const char *owner,
@@ -81,12 +101,11 @@ enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id, const 
                        struct candidate *ret, char ret_run[37], struct err *err)
 {
     const struct claim c = {id, owner, now, lease_ms, tags};
-    struct open_rollback o;
     for (;;) {
         struct candidate cand;
         char run[37];
         bool refused = false;
-        TRY(next_open(l, id, &o, err)); /* without the lock: mostly there is none */
+        TRY(look(l, &c, err));
         TRY(ledger_begin(l, err));
         TRY(end_tx(l, claim(l, a, &c, &cand, run, &refused, err), err));
         if (refused)

@@ -23,6 +23,8 @@ CREATE TABLE rollbacks (
     created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX rollbacks_open ON rollbacks (rollback_no) WHERE state = 'open';
+-- Those that a worker left behind when it died; they go on before anything else.
+CREATE INDEX inbox_rollbacks ON inbox (cand_no) WHERE outcome = 'rollback' AND state = 'ready';
 CREATE TRIGGER rollbacks_stay BEFORE DELETE ON rollbacks
 BEGIN SELECT RAISE (ABORT, 'rollbacks are never deleted'); END;
 
