@@ -84,6 +84,7 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->delta_id = f->delta_id;
     p->item_id = f->item_id;
     p->reverts = f->reverts ? j->back.plan.run_id : NULL;
+    p->news_no = f->reverts ? j->head.cand_no : c->no;
     p->qa = f->qa.report;
     if (!j->bytes.fetched)
         return;

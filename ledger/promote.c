@@ -87,7 +87,7 @@ static enum rc write_effect(struct ledger *l, const struct promotion *p, int64_t
                   p->has_prev ? &p->prev_sha : NULL, &p->sha, p->change_type, p->change_class,
                   p->delta_id, seq ? seq : -1, now, (int64_t)p->deletes));
     TRY(query_run(l, Q_HEAD_PUT, err, "iihittiii", p->source->no, p->version, &p->sha, p->size,
-                  p->media_type, p->run_id, p->cand_no, now, (int64_t)p->deletes));
+                  p->media_type, p->run_id, p->news_no, now, (int64_t)p->deletes));
     TRY(query_run(l, Q_DELTA_ADD, err, "ttis", p->delta_id, p->run_id, p->source->no, p->delta));
     TRY(write_bytes(l, p, now, err));
     TRY(query_run(l, Q_PROV_ADD, err, "ts", p->run_id, p->prov));

@@ -520,7 +520,7 @@ static void busy_source_is_waited_for(void **state)
     assert_string_equal(status_of(id).state, "open");
 }
 
-/* What stands before it in the inbox does not come in between; it is late news then. */
+/* What stands before it in the inbox does not come in between. */
 static void rollback_goes_before_what_waits(void **state)
 {
     struct source s = add_source("one", "public");
@@ -533,6 +533,38 @@ static void rollback_goes_before_what_waits(void **state)
     assert_int_equal(n.done, 1);
     assert_int_equal(n.noop, 1);
     assert_head(&s, 3, BODY_A);
+}
+
+/* News that waited while a change was taken back is no late news: it is newer than what was. */
+static void what_waits_stays_news(void **state)
+{
+    struct source s = add_source("one", "public");
+    char id[ROLLBACK_ID_MAX];
+    (void)state;
+    put(&s, BODY_A);
+    OK(try_ask(put(&s, BODY_B), id));
+    serve("one", BODY_B); /* the bytes are in the spool alone */
+    spool(BODY_C, BODY_C);
+    found(&s, BODY_C);
+    assert_int_equal(drain().done, 2);
+    assert_head(&s, 4, BODY_C);
+}
+
+static void what_is_held_can_still_be_approved(void **state)
+{
+    struct source s = add_source("quiet", "restricted");
+    (void)state;
+    serve("quiet", BODY_A);
+    approve(found(&s, BODY_A));
+    serve("quiet", BODY_B);
+    approve(found(&s, BODY_B));
+    serve("quiet", BODY_C);
+    const char *event = arena_strdup(&fix_arena, found(&s, BODY_C));
+    assert_int_equal(drain().held, 1);
+    take_back(newest_of(&s).delta_id);
+    OK(inbox_decide(led, event, true, "Reviewer", "fine", 3000, &fix_err));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 4, BODY_C);
 }
 
 static void count_problem(void *ctx, const char *sentence)
@@ -589,6 +621,8 @@ int main(void)
                                        T(rollback_goes_on_after_a_death),
                                        T(busy_source_is_waited_for),
                                        T(rollback_goes_before_what_waits),
+                                       T(what_waits_stays_news),
+                                       T(what_is_held_can_still_be_approved),
                                        T(verify_notices_a_rollback_that_lies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
