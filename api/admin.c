@@ -6,6 +6,8 @@
 
 #include "core/log.h"
 
+#define KEY_MAX 255 /* bytes of an Idempotency-Key */
+
 static struct str bearer(struct str header)
 {
     struct str scheme = {"", 0};
@@ -70,17 +72,99 @@ static bool may_know(const struct token *t, const struct source *s, bool by_url)
     return by_url ? s->level == LEVEL_PUBLIC : s->level != LEVEL_SOVEREIGN;
 }
 
+static enum rc known(struct req *r, enum rc rc, const struct source *s, bool by_url,
+                     struct source *ret, struct err *err)
+{
+    if (rc == RC_OK && !may_know(r->token, s, by_url))
+        rc = RC_NOT_FOUND;
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_NOT_FOUND, "", "There is no such source.");
+    TRY(rc);
+    *ret = *s;
+    return RC_OK;
+}
+
 enum rc admin_source(struct req *r, const char *id, const char *url, struct source *ret,
                      struct err *err)
 {
     struct source s = {0};
     enum rc rc = id ? source_by_id(r->ledger, r->arena, id, &s, err)
                     : source_by_url(r->ledger, r->arena, url, &s, err);
-    if (rc == RC_OK && !may_know(r->token, &s, id == NULL))
-        rc = RC_NOT_FOUND;
-    if (rc == RC_NOT_FOUND)
-        return err_set(err, RC_NOT_FOUND, "", "There is no such source.");
-    TRY(rc);
-    *ret = s;
+    return known(r, rc, &s, id == NULL, ret, err);
+}
+
+enum rc admin_source_no(struct req *r, int64_t no, struct source *ret, struct err *err)
+{
+    struct source s = {0};
+    enum rc rc = source_by_no(r->ledger, r->arena, no, &s, err);
+    return known(r, rc, &s, false, ret, err);
+}
+
+/* ---- what POSTs bring -------------------------------------------------------------------------- */
+
+enum rc admin_key(const struct req *r, struct err *err)
+{
+    struct str key = r->idempotency_key;
+    if (key.p && (key.n == 0 || key.n > KEY_MAX || !str_is_clean(key) || !str_is_utf8(key)))
+        return err_set(err, RC_INVALID, "Idempotency-Key", "must have 1 to %d printable characters",
+                       KEY_MAX);
+    return RC_OK;
+}
+
+static bool is_one_of(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static enum rc check_fields(yyjson_val *body, const char *const *fields, size_t n, struct resp *w,
+                            size_t *ret_known, struct err *err)
+{
+    yyjson_obj_iter it = yyjson_obj_iter_with(body);
+    yyjson_val *key;
+    char names[128] = "";
+    size_t known_ones = 0, len = 0;
+    bool unknown = false;
+    while ((key = yyjson_obj_iter_next(&it))) {
+        const char *name = yyjson_get_str(key);
+        if (is_one_of(fields, n, name)) {
+            known_ones++;
+            continue;
+        }
+        unknown = true;
+        resp_error(w, str_of(name), "is not a field of this request");
+    }
+    for (size_t i = 0; i < n && len < sizeof names; i++)
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "", fields[i]);
+    if (unknown)
+        return err_set(err, RC_INVALID, "", "unknown field; known are: %s", names);
+    *ret_known = known_ones;
+    return RC_OK;
+}
+
+static bool is_json(struct str content_type)
+{
+    struct str type = {"", 0};
+    (void)str_next(&content_type, ';', &type);
+    return str_ieq(str_trim(type), STR("application/json"));
+}
+
+enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, size_t n,
+                   yyjson_val **ret, size_t *ret_known, struct buf *canon, struct err *err)
+{
+    yyjson_val *body = NULL;
+    if (r->body_too_large)
+        return err_set(err, RC_TOO_LARGE, "", "the body may have %lld bytes",
+                       (long long)r->inst->conf.admin_max_body);
+    if (!is_json(r->content_type))
+        return err_set(err, RC_MEDIA_TYPE, "", "send Content-Type: application/json");
+    TRY(json_parse(r->arena, r->body, 0, "the body", &body, err));
+    if (!yyjson_is_obj(body))
+        return err_set(err, RC_INVALID, "", "the body must be a JSON object");
+    TRY(check_fields(body, fields, n, w, ret_known, err));
+    TRY(json_canon(canon, body, err));
+    *ret = body;
     return RC_OK;
 }

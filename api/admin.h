@@ -9,6 +9,7 @@
 #define FRESHET_API_ADMIN_H
 
 #include "api/route.h"
+#include "core/json.h"
 #include "ledger/request.h"
 #include "ledger/source.h"
 
@@ -21,6 +22,19 @@ void admin_audit(const struct req *r, const struct route *route, const struct re
 MUST_CHECK enum rc admin_source(struct req *r, const char *id, const char *url, struct source *ret,
                                 struct err *err);
 
-route_fn checks_post, checks_get; /* admin_checks.c */
+/* The same by number, with the same words; for what belongs to a source. */
+MUST_CHECK enum rc admin_source_no(struct req *r, int64_t no, struct source *ret, struct err *err);
+
+/* RC_INVALID when the Idempotency-Key cannot be one. */
+MUST_CHECK enum rc admin_key(const struct req *r, struct err *err);
+/* The body as a JSON object of these fields and no others; *ret_known counts those that are there.
+ * canon receives its canonical form: two bodies of the same meaning are one for Idempotency-Key. */
+MUST_CHECK enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, size_t n,
+                              yyjson_val **ret, size_t *ret_known, struct buf *canon,
+                              struct err *err);
+
+route_fn checks_post, checks_get;                       /* admin_checks.c */
+route_fn rollbacks_post, rollbacks_get, rollbacks_list; /* admin_rollbacks.c */
+route_fn dead_post, dead_list, dead_one;                /* admin_dead.c */
 
 #endif

@@ -8,7 +8,6 @@
  * Called by the intake's router. */
 #include "api/admin.h"
 
-#define KEY_MAX 255 /* bytes of an Idempotency-Key */
 #define CHECK_ID_MAX 47
 
 static const char *const FIELDS[] = {"source", "url", "trigger", "all"};
@@ -20,35 +19,6 @@ struct wish {
     const char *source, *url, *trigger;
     bool all;
 };
-
-static bool is_one_of(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static enum rc check_fields(yyjson_val *body, struct resp *w, struct err *err)
-{
-    yyjson_obj_iter it = yyjson_obj_iter_with(body);
-    yyjson_val *key;
-    size_t known = 0, unknown = 0;
-    while ((key = yyjson_obj_iter_next(&it))) {
-        const char *name = yyjson_get_str(key);
-        if (is_one_of(FIELDS, ARRAY_LEN(FIELDS), name)) {
-            known++;
-            continue;
-        }
-        unknown++;
-        resp_error(w, str_of(name), "is not a field of a check request");
-    }
-    if (unknown > 0)
-        return err_set(err, RC_INVALID, "", "unknown field; known are: source, url, trigger, all");
-    if (known != 1)
-        return err_set(err, RC_INVALID, "", "give exactly one of source, url, trigger, all");
-    return RC_OK;
-}
 
 static enum rc read_values(yyjson_val *body, struct wish *ret, struct err *err)
 {
@@ -72,29 +42,15 @@ static enum rc read_values(yyjson_val *body, struct wish *ret, struct err *err)
     return RC_OK;
 }
 
-static bool is_json(struct str content_type)
-{
-    struct str type = {"", 0};
-    (void)str_next(&content_type, ';', &type);
-    return str_ieq(str_trim(type), STR("application/json"));
-}
-
-/* canon receives the canonical form: two bodies of the same meaning are one for Idempotency-Key. */
-static enum rc read_body(struct req *r, struct resp *w, struct wish *ret, struct buf *canon,
+static enum rc read_wish(struct req *r, struct resp *w, struct wish *ret, struct buf *canon,
                          struct err *err)
 {
     yyjson_val *body = NULL;
-    if (r->body_too_large)
-        return err_set(err, RC_TOO_LARGE, "", "the body may have %lld bytes",
-                       (long long)r->inst->conf.admin_max_body);
-    if (!is_json(r->content_type))
-        return err_set(err, RC_MEDIA_TYPE, "", "send Content-Type: application/json");
-    TRY(json_parse(r->arena, r->body, 0, "the body", &body, err));
-    if (!yyjson_is_obj(body))
-        return err_set(err, RC_INVALID, "", "the body must be a JSON object");
-    TRY(check_fields(body, w, err));
-    TRY(read_values(body, ret, err));
-    return json_canon(canon, body, err);
+    size_t known = 0;
+    TRY(admin_body(r, w, FIELDS, ARRAY_LEN(FIELDS), &body, &known, canon, err));
+    if (known != 1)
+        return err_set(err, RC_INVALID, "", "give exactly one of source, url, trigger, all");
+    return read_values(body, ret, err);
 }
 
 /* ---- POST ------------------------------------------------------------------------------------- */
@@ -107,14 +63,6 @@ static enum rc check_target(struct req *r, const struct wish *x, struct err *err
     TRY(admin_source(r, x->source, x->url, &s, err));
     if (s.retired_at >= 0)
         return err_set(err, RC_CONFLICT, "source", "is retired and no longer checked");
-    return RC_OK;
-}
-
-static enum rc check_key(struct str key, struct err *err)
-{
-    if (key.p && (key.n == 0 || key.n > KEY_MAX || !str_is_clean(key) || !str_is_utf8(key)))
-        return err_set(err, RC_INVALID, "Idempotency-Key", "must have 1 to %d printable characters",
-                       KEY_MAX);
     return RC_OK;
 }
 
@@ -140,8 +88,8 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
     bool repeated = false;
     CLEANUP(buf_release) struct buf canon;
     buf_init(&canon, JSON_MAX);
-    TRY(check_key(key, err));
-    TRY(read_body(r, w, &x, &canon, err));
+    TRY(admin_key(r, err));
+    TRY(read_wish(r, w, &x, &canon, err));
     TRY(check_target(r, &x, err));
     TRY(request_add(r->ledger, r->token, buf_view(&canon), key.p ? key : STR(""), r->now, id,
                     &repeated, err));
@@ -151,7 +99,7 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
 
 /* ---- GET -------------------------------------------------------------------------------------- */
 
-/* A stored body is one that read_body accepted. */
+/* A stored body is one that read_wish accepted. */
 static enum rc reread(struct req *r, const struct check_request *c, struct wish *ret,
                       struct err *err)
 {

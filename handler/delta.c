@@ -73,6 +73,8 @@ enum rc delta_render(struct arena *a, const struct facts *f, struct str *ret, st
     yyjson_mut_obj_add_val(d, o, "to", identity(d, &f->to));
     add_operation(d, o, "apply", &f->to);
     add_operation(d, o, "revert", &f->from);
+    if (f->reverts)
+        json_add_str(d, o, "reverts", f->reverts);
     if (f->manifest_id)
         json_add_str(d, o, "manifest", f->manifest_id);
     TRY(delta_seal(d, o, err));

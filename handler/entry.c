@@ -106,6 +106,15 @@ static void add_evidence(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fact
     add_bbox(d, o, &f->qa);
 }
 
+/* How to take the change back: the request, complete but for its reason and its token. */
+static void add_rollback(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
+{
+    yyjson_mut_val *r = yyjson_mut_obj_add_obj(d, o, "rollback_ref");
+    json_add_str(d, r, "method", "POST");
+    yyjson_mut_obj_add_val(d, r, "href", json_fmt(d, JSON_BASE "/admin/rollbacks"));
+    json_add_str(d, yyjson_mut_obj_add_obj(d, r, "body"), "delta", f->delta_id);
+}
+
 enum rc entry_render(struct arena *a, const struct facts *f, struct str *ret, struct err *err)
 {
     yyjson_mut_doc *d = json_doc(a);
@@ -122,7 +131,6 @@ enum rc entry_render(struct arena *a, const struct facts *f, struct str *ret, st
     yyjson_mut_obj_add_bool(d, o, "unexpected", f->cand->unexpected);
     json_add_str(d, o, "sensitivity", level_name(f->source->level));
     yyjson_mut_obj_add_arr(d, o, "redacted");
-    /* Nothing can take a change back by one action yet, so nothing is named. */
-    yyjson_mut_obj_add_null(d, o, "rollback_ref");
+    add_rollback(d, o, f);
     return json_write(a, d, 0, ret, err);
 }

@@ -33,6 +33,9 @@ struct facts {
     bool deletes;             /* the last bytes were removed: there is no item_id */
     const char *item_id, *prev_item_id, *delta_id; /* NULL: none */
     struct validation qa;                          /* report empty: not validated */
+    /* A rollback: the delta that it takes back, and the version whose bytes it brings back. */
+    const char *reverts, *restored_item_id; /* NULL: none */
+    struct identity restored;
     const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */
     const struct entry_counts *entries; /* of a listing */
     const char *reviewer, *note;        /* NULL: nobody was asked */

@@ -129,7 +129,7 @@ static enum rc gate(struct job *j, struct err *err)
     begin_facts(j);
     j->end.level = j->source.level;
     (void)source_log_name(&j->source, j->end.source);
-    if (j->source.retired_at >= 0)
+    if (j->source.retired_at >= 0 && !job_is_rollback(j))
         return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
     if (j->claim->resumed && j->head.cand_no > c->no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
@@ -180,16 +180,18 @@ static enum rc get_listing(struct job *j, struct err *err)
 
 static enum rc take_in(struct job *j, struct err *err)
 {
+    bool blocked;
     TRY(job_is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
     if (j->ended)
         return RC_OK;
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
         return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
-                      j->bytes.retry_after_ms, err);
+                      job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), err);
     if (is_head(j, &j->bytes.sha))
         return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
-    return RC_OK;
+    TRY(job_is_blocked(j, &j->bytes.sha, &blocked, err));
+    return blocked ? finish(j, INBOX_NOOP, JOB_ROLLED_BACK, 0, err) : RC_OK;
 }
 
 void job_close_fd(int *fd)
@@ -250,12 +252,16 @@ static enum rc hold(struct job *j, const char *reason, struct err *err);
 static enum rc take_gone(struct job *j, struct err *err)
 {
     const struct head *h = &j->head;
+    bool blocked;
     if (h->version == 0)
         return finish(j, INBOX_NOOP, "NO_HEAD", 0, err);
     if (h->deleted)
         return finish(j, INBOX_NOOP, "ALREADY_DELETED", 0, err);
     if (h->cand_no > j->claim->cand.no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+    TRY(job_is_blocked(j, NULL, &blocked, err));
+    if (blocked)
+        return finish(j, INBOX_NOOP, JOB_ROLLED_BACK, 0, err);
     j->bytes = (struct bytes){.reason = "", .sha = h->sha, .size = h->size};
     j->facts.qa.features = -1;
     if (!j->claim->resumed)
@@ -331,6 +337,28 @@ static enum rc stage(struct job *j, struct err *err)
     return store_keep(&j->put, tier, err);
 }
 
+/* ---- a rollback -------------------------------------------------------------------------------- */
+
+/* Bytes that were promoted before are in the store, in the tier that their level had then. They are
+ * judged for what the documents say of them: that they come back is decided. */
+static enum rc take_back(struct job *j, struct err *err)
+{
+    CLEANUP(job_close_fd) int fd = -1;
+    enum tier tier = job_tier(j);
+    const char *refused = NULL;
+    TRY(job_find_prior(j, &refused, err));
+    if (refused)
+        return finish(j, INBOX_FAILED, refused, 0, err);
+    if (j->back.version == 0)
+        return RC_OK;
+    enum rc rc = store_check(j->env->store, tier, &j->bytes.sha, j->bytes.size, err);
+    if (rc == RC_NOT_FOUND)
+        rc = copy_object(j, tier == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC, tier, err);
+    TRY(rc);
+    TRY(store_read(j->env->store, tier, &j->bytes.sha, &fd, err));
+    return judge(j, fd, err);
+}
+
 /* ---- a template ------------------------------------------------------------------------------- */
 
 static enum rc open_vintages(void *ctx, struct ledger *l, struct err *err)
@@ -368,12 +396,14 @@ static enum rc run_steps(struct job *j, struct err *err)
     static step_fn *const fresh[] = {take_in, check, stage, job_publish, NULL};
     static step_fn *const resumed[] = {take_held, stage, job_publish, NULL};
     static step_fn *const gone[] = {take_gone, job_publish, NULL};
+    static step_fn *const back[] = {take_back, job_publish, NULL};
     static step_fn *const template[] = {take_vintage, NULL};
     TRY(gate(j, err));
-    step_fn *const *step = source_is_template(&j->source) ? template
-                           : job_claims_gone(j)           ? gone
-                           : j->claim->resumed            ? resumed
-                                                          : fresh;
+    step_fn *const *step = job_is_rollback(j)               ? back
+                           : source_is_template(&j->source) ? template
+                           : job_claims_gone(j)             ? gone
+                           : j->claim->resumed              ? resumed
+                                                            : fresh;
     for (; *step && !j->ended; step++)
         TRY((*step)(j, err));
     return RC_OK;

@@ -7,6 +7,8 @@
  *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
  *              `--> hold                         stay in the store, and its delta tells how to return
  *
+ *   gate --> back --> documents --> promote      a rollback: the bytes from before, or a tombstone
+ *
  *   gate --> vintage                             a template: a source per year is opened, as a noop
  *
  * Invariants
@@ -19,6 +21,8 @@
  *      Its entries become children in the transaction that promotes it (children.h).
  *   5. Bytes are never asked for with conditions: who comes here has news of a change, and a 304 would
  *      be one server's word against another's. The digest decides.
+ *   6. Bytes that an operator took back, and a deletion, are not promoted again: ROLLED_BACK, until the
+ *      block is lifted. What the detector remembers stays, so that it does not come every time.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H

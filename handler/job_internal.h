@@ -1,11 +1,12 @@
 /* job_internal: what the files of a job share. job.c takes the bytes in, job_publish.c makes them a
- * version. Nobody else includes it. */
+ * version, job_rollback.c says which ones an operator wants back. Nobody else includes it. */
 #ifndef FRESHET_HANDLER_JOB_INTERNAL_H
 #define FRESHET_HANDLER_JOB_INTERNAL_H
 
 #include "handler/entries.h"
 #include "handler/facts.h"
 #include "handler/job.h"
+#include "ledger/rollback.h"
 
 struct job {
     const struct job_env *env;
@@ -17,6 +18,7 @@ struct job {
     struct held_run held;                   /* when resumed */
     struct entries listing, listing_before; /* of a manifest source, open from check to the end */
     struct entry_counts moved;              /* from one to the other */
+    struct rollback_order back;             /* of a rollback */
     int vintage_from, vintage;              /* of a template */
     struct facts facts;
     struct work_end end;
@@ -26,6 +28,15 @@ struct job {
 enum tier job_tier(const struct job *j);
 /* Its candidate says that the upstream removed the source. */
 bool job_claims_gone(const struct job *j);
+/* Its candidate is an operator's rollback. */
+bool job_is_rollback(const struct job *j);
+/* What a rollback brings back: fills back, and bytes with those from before, or with the head's own
+ * where there were none. *ret_refused is set to a reason code when it may not be done any more. */
+MUST_CHECK enum rc job_find_prior(struct job *j, const char **ret_refused, struct err *err);
+/* Were these bytes taken back? sha NULL: was the deletion? Then the run ends as ROLLED_BACK. */
+#define JOB_ROLLED_BACK "ROLLED_BACK"
+MUST_CHECK enum rc job_is_blocked(const struct job *j, const struct sha256 *sha, bool *ret,
+                                  struct err *err);
 /* Its bytes are the listing that the detector made of the upstream's pages. */
 bool job_is_listing(const struct job *j);
 /* A run_also_fn: the source's public rows as they are now. */

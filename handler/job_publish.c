@@ -10,6 +10,20 @@
 #include "handler/redact.h"
 #include "handler/stac.h"
 
+/* Bytes that come back are called what they were called before. */
+static void classify_rollback(struct job *j)
+{
+    struct facts *f = &j->facts;
+    const struct rollback_order *b = &j->back;
+    f->change_type = f->change_class = "rollback";
+    f->reverts = b->delta_id;
+    if (f->deletes)
+        return;
+    f->to.media_type = b->media_type;
+    f->restored = (struct identity){b->sha, b->size, b->version, b->media_type};
+    f->restored_item_id = b->item_id;
+}
+
 static void classify(struct job *j)
 {
     struct facts *f = &j->facts;
@@ -20,11 +34,13 @@ static void classify(struct job *j)
     f->last = (struct identity){h->sha, h->size, h->version - h->deleted, h->media_type};
     if (!h->deleted)
         f->from = f->last;
-    f->deletes = job_claims_gone(j);
+    f->deletes = job_is_rollback(j) ? j->back.version == 0 : job_claims_gone(j);
     if (f->deletes)
         f->change_type = f->change_class = "deleted";
     else
         f->to = (struct identity){j->bytes.sha, j->bytes.size, h->version + 1, f->qa.media_type};
+    if (job_is_rollback(j))
+        classify_rollback(j);
     f->prev_item_id = h->version > 0 && h->item_id && *h->item_id ? h->item_id : NULL;
     f->result = "promoted";
     f->reason = "";
@@ -67,6 +83,8 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->change_class = f->change_class;
     p->delta_id = f->delta_id;
     p->item_id = f->item_id;
+    p->reverts = f->reverts ? j->back.plan.run_id : NULL;
+    p->news_no = f->reverts ? j->head.cand_no : c->no;
     p->qa = f->qa.report;
     if (!j->bytes.fetched)
         return;
@@ -75,17 +93,19 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->final_url = j->bytes.final_url;
 }
 
-/* The item of the new bytes, or that of the deleted ones with a mark on it. */
+/* The item of the new bytes; that of deleted ones, or of those that were taken back, with a mark. */
 static enum rc render_item(const struct job *j, struct promotion *p, struct err *err)
 {
     struct arena *a = j->env->arena;
     const struct facts *f = &j->facts;
     struct str item;
     if (!f->deletes)
-        return stac_item(a, f, &p->item, err);
+        TRY(stac_item(a, f, &p->item, err));
+    if (!f->deletes && (!f->reverts || j->head.deleted))
+        return RC_OK;
     p->marked_id = f->prev_item_id;
     TRY(item_get(j->env->ledger, a, p->marked_id, &item, err));
-    return stac_item_gone(a, item, f->finalized_at, &p->marked, err);
+    return stac_item_gone(a, item, f, &p->marked, err);
 }
 
 static enum rc render(const struct job *j, struct promotion *p, struct err *err)
@@ -121,7 +141,7 @@ static enum rc open_before(struct job *j, struct err *err)
 static enum rc compare(struct job *j, struct err *err)
 {
     struct facts *f = &j->facts;
-    if (!job_is_listing(j) || job_claims_gone(j))
+    if (!job_is_listing(j) || job_claims_gone(j) || (job_is_rollback(j) && !j->back.version))
         return RC_OK;
     TRY(open_before(j, err));
     TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));

@@ -9,7 +9,7 @@ struct prov {
     yyjson_mut_doc *d;
     yyjson_mut_val *root;
     const struct facts *f;
-    const char *uri, *upstream, *version, *before, *report, *decision, *activity;
+    const char *uri, *upstream, *version, *before, *restored, *report, *decision, *activity;
 };
 #define AGENT "agt:freshet"
 
@@ -103,7 +103,7 @@ static void add_decision(struct prov *p)
 {
     yyjson_mut_val *e = add(p, "entity", p->decision);
     add_type(p, e, "kfm:Decision");
-    json_add_str(p->d, e, "kfm:decision", "approve");
+    json_add_str(p->d, e, "kfm:decision", p->f->reverts ? "rollback" : "approve");
     json_add_str(p->d, e, "kfm:reviewer", p->f->reviewer);
     json_add_str(p->d, e, "kfm:note", p->f->note ? p->f->note : "");
 }
@@ -139,7 +139,10 @@ static void add_agent(struct prov *p)
 
 static void add_used(struct prov *p)
 {
-    add_relation(p, "used", "_:u1", "prov:activity", p->activity, "prov:entity", p->upstream);
+    /* A rollback does not look at the upstream. */
+    const char *source = p->restored ? p->restored : p->before;
+    add_relation(p, "used", "_:u1", "prov:activity", p->activity, "prov:entity",
+                 p->f->reverts && source ? source : p->upstream);
     if (p->report)
         add_relation(p, "used", "_:u2", "prov:activity", p->activity, "prov:entity", p->report);
     if (p->decision)
@@ -152,10 +155,11 @@ static void add_made(struct prov *p)
                  p->activity);
     add_relation(p, "wasDerivedFrom", "_:d1", "prov:generatedEntity", p->version, "prov:usedEntity",
                  p->upstream);
-    if (!p->before)
+    const char *earlier = p->restored ? p->restored : p->before;
+    if (!earlier)
         return;
     add_relation(p, "wasDerivedFrom", "_:d2", "prov:generatedEntity", p->version, "prov:usedEntity",
-                 p->before);
+                 earlier);
     add_type(p, yyjson_mut_obj_get(section(p, "wasDerivedFrom"), "_:d2"), "prov:Revision");
 }
 
@@ -170,16 +174,21 @@ static void add_removal(struct prov *p)
 static enum rc name_nodes(struct arena *a, struct prov *p, struct err *err)
 {
     const struct facts *f = p->f;
-    bool made = f->item_id != NULL, follows = f->prev_item_id && (made || f->deletes);
+    bool made = f->item_id != NULL, back = made && f->restored_item_id;
+    /* After a deletion the last version is the one that comes back. */
+    bool again = back && f->prev_item_id && strcmp(f->prev_item_id, f->restored_item_id) == 0;
+    bool follows = f->prev_item_id && (made || f->deletes) && !again;
     p->uri = uri_shown(a, f->source->url);
     p->upstream = arena_printf(a, "ent:upstream-%s", f->run_id);
     p->activity = arena_printf(a, "act:%s", f->run_id);
     p->version = made ? arena_printf(a, "ent:%s", f->item_id) : NULL;
     p->before = follows ? arena_printf(a, "ent:%s", f->prev_item_id) : NULL;
+    p->restored = back ? arena_printf(a, "ent:%s", f->restored_item_id) : NULL;
     p->report = f->qa.report.n ? arena_printf(a, "ent:report-%s", f->run_id) : NULL;
     p->decision = f->reviewer ? arena_printf(a, "ent:decision-%s", f->run_id) : NULL;
     if (!p->uri || !p->upstream || !p->activity || (made && !p->version) ||
-        (follows && !p->before) || (f->qa.report.n && !p->report) || (f->reviewer && !p->decision))
+        (follows && !p->before) || (back && !p->restored) || (f->qa.report.n && !p->report) ||
+        (f->reviewer && !p->decision))
         return err_set(err, RC_NOMEM, "", "no memory for provenance");
     return RC_OK;
 }
@@ -196,6 +205,8 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
         add_bytes(&p, p.version, &f->to);
     if (p.before)
         add_bytes(&p, p.before, &f->last);
+    if (p.restored)
+        add_bytes(&p, p.restored, &f->restored);
     if (p.report)
         add_report(&p);
     if (p.decision)
@@ -205,7 +216,7 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
     add_used(&p);
     if (p.version)
         add_made(&p);
-    else if (p.before)
+    if (p.before && (!p.version || f->reverts))
         add_removal(&p);
     add_relation(&p, "wasAssociatedWith", "_:a1", "prov:activity", p.activity, "prov:agent", AGENT);
     return json_write(a, p.d, 0, ret, err);

@@ -201,7 +201,7 @@ enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret, struc
     return json_write(a, d, 0, ret, err);
 }
 
-enum rc stac_item_gone(struct arena *a, struct str item, int64_t at, struct str *ret,
+enum rc stac_item_gone(struct arena *a, struct str item, const struct facts *f, struct str *ret,
                        struct err *err)
 {
     yyjson_val *root;
@@ -212,10 +212,13 @@ enum rc stac_item_gone(struct arena *a, struct str item, int64_t at, struct str 
     /* In place, so that the order of members stays. */
     yyjson_mut_set_bool(yyjson_mut_obj_get(p, "deprecated"), true);
     char when[TIME_MAX];
-    time_format(at, when);
+    time_format(f->finalized_at, when);
     yyjson_mut_val *updated = yyjson_mut_obj_get(p, "updated"), *text = yyjson_mut_strcpy(d, when);
     if (updated && text)
         yyjson_mut_set_str(updated, yyjson_mut_get_str(text));
+    if (f->item_id)
+        add_link(d, yyjson_mut_obj_get(o, "links"), "successor-version", GEOJSON_TYPE,
+                 item_href(d, f->source->collection, f->item_id));
     return json_write(a, d, 0, ret, err);
 }
 

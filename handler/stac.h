@@ -11,9 +11,10 @@
 
 MUST_CHECK enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret,
                              struct err *err);
-/* A stored item whose bytes the upstream removed at `at`: the same, deprecated. */
-MUST_CHECK enum rc stac_item_gone(struct arena *a, struct str item, int64_t at, struct str *ret,
-                                  struct err *err);
+/* A stored item whose bytes this change removed or, as a rollback, replaced: the same, deprecated, with
+ * a link to the item that stands for it now. */
+MUST_CHECK enum rc stac_item_gone(struct arena *a, struct str item, const struct facts *f,
+                                  struct str *ret, struct err *err);
 /* Says only what the id says: what a collection holds is told by its items, each at its level. */
 MUST_CHECK enum rc stac_collection(struct arena *a, const char *collection, struct str *ret,
                                    struct err *err);

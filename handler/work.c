@@ -16,6 +16,7 @@
 #include "core/version.h"
 #include "handler/facts.h"
 #include "handler/job.h"
+#include "ledger/rollback.h"
 
 #define SLOTS_MAX 256              /* workers of one instance, all programs together */
 #define JOB_MEMORY_MAX (64u << 20) /* documents of one change; bytes and parsing have their own */
@@ -196,12 +197,18 @@ static enum rc tick(void *ctx, struct err *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static enum rc claim(struct worker *w, struct job_claim *ret, struct err *err)
+/* What an operator wants back goes before what the detectors found. */
+static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim *ret,
+                     struct err *err)
 {
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
     ret->at = clock_now();
     ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
+    enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
+                                &ret->tags, &ret->cand, ret->run_id, err);
+    if (rc != RC_NOT_FOUND || rollback_id)
+        return rc;
     return inbox_claim(w->ledger, &w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
                        ret->run_id, &ret->resumed, err);
 }
@@ -226,12 +233,13 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
     return RC_OK;
 }
 
-enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
+static enum rc work_on(struct worker *w, const char *rollback_id, enum work_result *ret,
+                       struct err *err)
 {
     struct job_claim c = {0};
     int64_t from = clock_mono();
     arena_reset(&w->arena);
-    TRY(claim(w, &c, err));
+    TRY(claim(w, rollback_id, &c, err));
     w->claim = &c;
     w->renew_at = from + lease_ms(w) / 3;
     enum rc rc = run(w, &c, err);
@@ -240,6 +248,17 @@ enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
     w->last.elapsed_ms = clock_mono() - from;
     *ret = w->last.result;
     return RC_OK;
+}
+
+enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
+{
+    return work_on(w, NULL, ret, err);
+}
+
+enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_result *ret,
+                      struct err *err)
+{
+    return work_on(w, rollback_id, ret, err);
 }
 
 static void count(struct work_counts *n, enum work_result r)

@@ -32,8 +32,12 @@ struct worker;
 MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
                               struct err *err);
 void worker_free(struct worker **w);
-/* Runs the oldest candidate that is ready; RC_NOT_FOUND when none is. */
+/* Runs the oldest rollback that was asked for, else the oldest candidate that is ready; RC_NOT_FOUND
+ * when there is none. */
 MUST_CHECK enum rc work_one(struct worker *w, enum work_result *ret, struct err *err);
+/* Runs this rollback; RC_NOT_FOUND when it is not open any more, or its source is busy. */
+MUST_CHECK enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_result *ret,
+                                 struct err *err);
 /* The run that work_one or work_drain ended last. */
 const struct work_end *work_last(const struct worker *w);
 /* From now on the worker gives a sign of life under this role, also during long transfers. */

@@ -5,12 +5,13 @@
 #include "ledger/query.h"
 
 /* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
-static enum rc new_event_id(struct ledger *l, const struct news *n, char out[48], struct err *err)
+enum rc enqueue_event_id(struct ledger *l, enum level level, int64_t detected_at, char out[48],
+                         struct err *err)
 {
     char when[TIME_MAX], hex[7];
     uint8_t bytes[3];
-    int64_t taken, at = n->detected_at;
-    if (n->level >= LEVEL_RESTRICTED)
+    int64_t taken, at = detected_at;
+    if (level >= LEVEL_RESTRICTED)
         at -= at % DAY_MS;
     time_compact(at, when);
     for (int tries = 0; tries < 100; tries++) {
@@ -47,7 +48,7 @@ static enum rc absorb(struct ledger *l, const struct news *n, char ret_event[48]
 static enum rc add(struct ledger *l, const struct news *n, int64_t now, char ret_event[48],
                    struct err *err)
 {
-    TRY(new_event_id(l, n, ret_event, err));
+    TRY(enqueue_event_id(l, n->level, n->detected_at, ret_event, err));
     return query_run(l, Q_INBOX_ADD, err, "tittthtiiim", ret_event, n->src_no, n->detector,
                      outcome_name(n->outcome), n->hint, n->sha, n->etag, n->detected_at, now,
                      (int64_t)n->unexpected, n->request_no ? n->request_no : -1);

@@ -27,4 +27,8 @@ struct news {
 MUST_CHECK enum rc enqueue(struct ledger *l, const struct news *n, int64_t now, char ret_event[48],
                            struct err *err);
 
+/* A free event id for something detected at this time. Inside the caller's transaction. */
+MUST_CHECK enum rc enqueue_event_id(struct ledger *l, enum level level, int64_t detected_at,
+                                    char out[48], struct err *err);
+
 #endif

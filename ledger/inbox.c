@@ -4,49 +4,8 @@
 #include "core/clock.h"
 #include "ledger/runs.h"
 
-/* Claims that never came to an end before a candidate counts as poison: something in it kills us. */
+/* Claims in a row that never came to an end before a candidate counts as poison: something in it kills us. */
 #define CRASHES_MAX 10
-
-/* Columns of INBOX_GET and INBOX_LIST. */
-static enum rc read_candidate(struct arena *a, const struct query *q, struct candidate *ret,
-                              struct err *err)
-{
-    struct candidate c = {.no = col_i64(q, 0),
-                          .src_no = col_i64(q, 1),
-                          .event_id = col_text(a, q, 2),
-                          .detector = col_text(a, q, 3),
-                          .outcome = col_text(a, q, 4),
-                          .version_hint = col_text(a, q, 5),
-                          .etag = col_text(a, q, 6),
-                          .unexpected = col_i64(q, 8) != 0,
-                          .detected_at = col_i64(q, 9),
-                          .received_at = col_i64(q, 10),
-                          .absorbed = col_i64(q, 11),
-                          .attempts = col_i64(q, 12),
-                          .lease_token = col_i64(q, 13),
-                          .state = col_text(a, q, 14),
-                          .reason = col_text(a, q, 15),
-                          .result = col_text(a, q, 16),
-                          .next_attempt_at = col_i64(q, 17)};
-    c.has_sha = col_sha(q, 7, &c.sha);
-    if (!c.event_id || !c.detector || !c.outcome || !c.version_hint || !c.etag || !c.state ||
-        !c.reason || !c.result)
-        return err_set(err, RC_NOMEM, "", "no memory for a candidate");
-    *ret = c;
-    return RC_OK;
-}
-
-static enum rc get_candidate(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,
-                             struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_INBOX_GET, &q, err, "i", no));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_NOT_FOUND)
-        return err_set(err, RC_NOT_FOUND, "", "no such candidate");
-    TRY(rc);
-    return read_candidate(a, &q, ret, err);
-}
 
 /* ---- claim ------------------------------------------------------------------------------------- */
 
@@ -86,16 +45,23 @@ static enum rc distrust_late(struct ledger *l, struct candidate *c, struct err *
     return RC_OK;
 }
 
+enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const char *owner,
+                        int64_t now, int64_t lease_ms, const struct run_tags *tags,
+                        struct candidate *ret, char ret_run[37], bool *ret_resumed, struct err *err)
+{
+    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
+    TRY(inbox_get(l, a, no, ret, err));
+    TRY(distrust_late(l, ret, err));
+    return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
+}
+
 static enum rc claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                      int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                      char ret_run[37], bool *ret_resumed, struct err *err)
 {
     int64_t no;
     TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
-    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, owner, now + lease_ms));
-    TRY(get_candidate(l, a, no, ret, err));
-    TRY(distrust_late(l, ret, err));
-    return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
+    return inbox_claim_one(l, a, no, owner, now, lease_ms, tags, ret, ret_run, ret_resumed, err);
 }
 
 enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
@@ -123,11 +89,21 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
 
 /* ---- reclaim ----------------------------------------------------------------------------------- */
 
-static enum rc free_one(struct ledger *l, int64_t no, int64_t attempts, int64_t now,
-                        struct err *err)
+static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
 {
-    if (attempts < CRASHES_MAX)
-        return query_run(l, Q_INBOX_FREE, err, "ii", no, now);
+    CLEANUP(arena_release) struct arena a;
+    struct candidate c;
+    arena_init(&a, 1 << 16);
+    TRY(inbox_get(l, &a, no, &c, err));
+    return replay_append(l, now, "run.dead", c.src_no, c.event_id, STR("{\"reason\":\"POISON\"}"),
+                         err);
+}
+
+static enum rc free_one(struct ledger *l, int64_t no, int64_t crashes, int64_t now, struct err *err)
+{
+    if (crashes + 1 < CRASHES_MAX)
+        return query_run(l, Q_INBOX_CRASHED, err, "ii", no, now);
+    TRY(record_poison(l, no, now, err));
     TRY(run_fail_open(l, no, "POISON", now, err));
     return query_run(l, Q_INBOX_END, err, "itttm", no, "dead", "failed", "POISON", now);
 }
@@ -135,7 +111,7 @@ static enum rc free_one(struct ledger *l, int64_t no, int64_t attempts, int64_t 
 #define RECLAIM_MAX 64 /* per call; the rest is met by the next one */
 
 static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64_t nos[RECLAIM_MAX],
-                         int64_t attempts[RECLAIM_MAX], size_t *ret_n, struct err *err)
+                         int64_t crashes[RECLAIM_MAX], size_t *ret_n, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     size_t n = 0;
@@ -143,7 +119,7 @@ static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64
     TRY(query_open(l, Q_INBOX_LEASED_BY, &q, err, "it", now, owner));
     while (n < RECLAIM_MAX && (rc = query_next(l, &q, err)) == RC_OK) {
         nos[n] = col_i64(&q, 0);
-        attempts[n++] = col_i64(&q, 1);
+        crashes[n++] = col_i64(&q, 1);
     }
     *ret_n = n;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -152,16 +128,16 @@ static enum rc leased_by(struct ledger *l, const char *owner, int64_t now, int64
 enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
                       struct err *err)
 {
-    int64_t nos[RECLAIM_MAX], attempts[RECLAIM_MAX];
+    int64_t nos[RECLAIM_MAX], crashes[RECLAIM_MAX];
     size_t n;
-    TRY(leased_by(l, owner, now, nos, attempts, &n, err));
+    TRY(leased_by(l, owner, now, nos, crashes, &n, err));
     *ret_n = 0;
     if (!n)
         return RC_OK;
     TRY(ledger_begin(l, err));
-    enum rc rc = leased_by(l, owner, now, nos, attempts, &n, err); /* again, now under the lock */
+    enum rc rc = leased_by(l, owner, now, nos, crashes, &n, err); /* again, now under the lock */
     for (size_t i = 0; rc == RC_OK && i < n; i++)
-        rc = free_one(l, nos[i], attempts[i], now, err);
+        rc = free_one(l, nos[i], crashes[i], now, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;
@@ -205,15 +181,16 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
     bool retry = f->end == INBOX_RETRY;
     TRY(inbox_lease_check(l, f->cand_no, f->lease_token, err));
     arena_init(&a, 1 << 16);
-    enum rc rc = get_candidate(l, &a, f->cand_no, &c, err);
+    enum rc rc = inbox_get(l, &a, f->cand_no, &c, err);
     int n = snprintf(body, sizeof body, "{\"reason\":\"%s\",\"run\":\"%s\"}", f->reason, f->run_id);
+    bool dead = retry && rc == RC_OK && c.attempts >= f->max_attempts;
     if (rc == RC_OK)
         rc = replay_append(l, now,
-                           retry                  ? "run.retry"
+                           dead                   ? "run.dead"
+                           : retry                ? "run.retry"
                            : f->end == INBOX_NOOP ? "run.noop"
                                                   : "run.failed",
                            f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
-    bool dead = retry && rc == RC_OK && c.attempts >= f->max_attempts;
     arena_release(&a);
     TRY(rc);
     TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
@@ -343,25 +320,4 @@ enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
         return rc;
     *ret = at;
     return RC_OK;
-}
-
-enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn, void *ctx,
-                   struct err *err)
-{
-    struct arena a;
-    CLEANUP(query_close) struct query q = {0};
-    enum rc rc;
-    TRY(query_open(l, Q_INBOX_LIST, &q, err, "ti", state, max));
-    arena_init(&a, 1 << 16);
-    while ((rc = query_next(l, &q, err)) == RC_OK) {
-        struct candidate c;
-        arena_reset(&a);
-        rc = read_candidate(&a, &q, &c, err);
-        if (rc == RC_OK)
-            rc = fn(ctx, &c, err);
-        if (rc != RC_OK)
-            break;
-    }
-    arena_release(&a);
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

@@ -66,6 +66,9 @@ MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool app
                                 const char *reviewer, const char *note, int64_t now,
                                 struct err *err);
 
+/* By its number; RC_NOT_FOUND. */
+MUST_CHECK enum rc inbox_get(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,
+                             struct err *err);
 /* Numbers by state: ready, leased, held, done, dead; oldest ready received_at or -1. */
 struct inbox_stats {
     int64_t ready, leased, held, done, dead, oldest_ready_at;

@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "ledger/publish.h"
+#include "ledger/rollback.h"
 #include "ledger/runs.h"
 
 enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, struct head *ret,
@@ -63,12 +64,14 @@ static enum rc next_seq(struct ledger *l, int64_t *ret, struct err *err)
     return RC_OK;
 }
 
-/* New bytes and their item; or the item of those that went, marked. */
+/* New bytes and their item; the item of those that went, marked. */
 static enum rc write_bytes(struct ledger *l, const struct promotion *p, int64_t now,
                            struct err *err)
 {
+    if (p->marked_id)
+        TRY(query_run(l, Q_ITEM_PUT, err, "ts", p->marked_id, p->marked));
     if (p->deletes)
-        return query_run(l, Q_ITEM_PUT, err, "ts", p->marked_id, p->marked);
+        return RC_OK;
     TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &p->sha, p->tier, p->size, p->media_type, now));
     return query_run(l, Q_ITEM_ADD, err, "tiits", p->item_id, p->source->no, p->version, p->run_id,
                      p->item);
@@ -80,15 +83,25 @@ static enum rc write_effect(struct ledger *l, const struct promotion *p, int64_t
     struct sha256 key;
     effect_key(l, p, &key);
     TRY(run_advance(l, p->run_id, "promoted", now, err));
-    TRY(query_run(l, Q_LEDGER_EFFECT, err, "thihhtttmi", p->run_id, &key, p->version,
+    TRY(query_run(l, Q_LEDGER_EFFECT, err, "thihhtttmii", p->run_id, &key, p->version,
                   p->has_prev ? &p->prev_sha : NULL, &p->sha, p->change_type, p->change_class,
-                  p->delta_id, seq ? seq : -1, now));
+                  p->delta_id, seq ? seq : -1, now, (int64_t)p->deletes));
     TRY(query_run(l, Q_HEAD_PUT, err, "iihittiii", p->source->no, p->version, &p->sha, p->size,
-                  p->media_type, p->run_id, p->cand_no, now, (int64_t)p->deletes));
+                  p->media_type, p->run_id, p->news_no, now, (int64_t)p->deletes));
     TRY(query_run(l, Q_DELTA_ADD, err, "ttis", p->delta_id, p->run_id, p->source->no, p->delta));
     TRY(write_bytes(l, p, now, err));
     TRY(query_run(l, Q_PROV_ADD, err, "ts", p->run_id, p->prov));
     return query_run(l, Q_RUN_END, err, "tiss", p->run_id, now, p->qa, p->entry);
+}
+
+/* What a rollback takes back is blocked; bytes that come end the block of a deletion. */
+static enum rc write_blocks(struct ledger *l, const struct promotion *p, int64_t now,
+                            struct err *err)
+{
+    if (p->reverts)
+        return rollback_done(l, p->run_id, p->reverts, p->source->no,
+                             p->has_prev ? &p->prev_sha : NULL, now, err);
+    return p->deletes ? RC_OK : query_run(l, Q_BLOCK_RETURNED, err, "ii", p->source->no, now);
 }
 
 static enum rc write_log(struct ledger *l, const struct promotion *p, int64_t seq, int64_t now,
@@ -131,6 +144,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
     if (p->etag)
         TRY(query_run(l, Q_STATE_VALIDATORS, err, "ittthii", p->source->no, p->etag,
                       p->last_modified, p->final_url, &p->sha, p->size, now));
+    TRY(write_blocks(l, p, now, err));
     TRY(write_log(l, p, seq, now, err));
     TRY(query_run(l, Q_INBOX_END, err, "itttm", p->cand_no, "done", "promoted", (char *)NULL, now));
     TRY(run_move(l, p->run_id, "finalized", now, err));

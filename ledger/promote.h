@@ -51,10 +51,14 @@ struct promotion {
     const char *change_type, *change_class;
     const char *delta_id, *item_id;
     /* Removes sha, which is the head's: no artifact and no item are added (item_id NULL). The item
-     * of these bytes is rewritten to say so. */
+     * of these bytes is rewritten (marked) to say so. */
     bool deletes;
-    const char *marked_id;
+    const char *marked_id; /* also of the version that a rollback took back; NULL: none */
     struct str marked;
+    /* Candidates before this one are late news from now on: its own; of a rollback that of the head it
+     * leaves, since what waits is newer than what is taken back. */
+    int64_t news_no;
+    const char *reverts; /* the run whose change is taken back; NULL: it is no rollback */
     struct str entry, delta, item, prov, qa; /* whole, private */
     struct public_rows pub;
     const char

@@ -171,19 +171,30 @@ enum rc token_each(struct ledger *l, token_fn *fn, void *ctx, struct err *err)
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-/* Was this key used before? The same body repeats the answer, another one is a conflict. */
-static enum rc find_key(struct ledger *l, const char *scope, struct str key,
-                        const struct sha256 *body_sha, char ret_id[48], bool *ret_repeated,
-                        struct err *err)
+#define KEY_SCOPE_MAX 48
+
+static void key_scope(struct ledger *l, const struct request_key *k, char out[KEY_SCOPE_MAX],
+                      struct sha256 *ret_body)
+{
+    snprintf(out, KEY_SCOPE_MAX, "%s/%lld", k->kind, (long long)k->by->no);
+    l->hash(k->body.p, k->body.n, ret_body);
+}
+
+enum rc request_key_find(struct ledger *l, const struct request_key *k, char ret_id[48],
+                         bool *ret_repeated, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    struct sha256 old = {0};
-    TRY(query_open(l, Q_NONCE_GET, &q, err, "ts", scope, key));
+    struct sha256 old = {0}, body;
+    char scope[KEY_SCOPE_MAX];
+    if (!k->by || !k->key.n)
+        return RC_OK;
+    key_scope(l, k, scope, &body);
+    TRY(query_open(l, Q_NONCE_GET, &q, err, "ts", scope, k->key));
     enum rc rc = query_next(l, &q, err);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     col_sha(&q, 0, &old);
-    if (!sha256_eq(&old, body_sha))
+    if (!sha256_eq(&old, &body))
         return err_set(err, RC_CONFLICT, "Idempotency-Key",
                        "was used with another body: send a new key");
     col_copy(&q, 1, ret_id, 48);
@@ -191,24 +202,31 @@ static enum rc find_key(struct ledger *l, const char *scope, struct str key,
     return RC_OK;
 }
 
+enum rc request_key_add(struct ledger *l, const struct request_key *k, const char *id, int64_t now,
+                        struct err *err)
+{
+    struct sha256 body;
+    char scope[KEY_SCOPE_MAX];
+    if (!k->by || !k->key.n)
+        return RC_OK;
+    key_scope(l, k, scope, &body);
+    return query_run(l, Q_NONCE_ADD, err, "tshti", scope, k->key, &body, id, now);
+}
+
 static enum rc add_request(struct ledger *l, const struct token *by, struct str body,
                            struct str key, int64_t now, char ret_id[48], bool *ret_repeated,
                            struct err *err)
 {
-    struct sha256 body_sha;
-    char scope[48], uuid[37];
-    snprintf(scope, sizeof scope, "check/%lld", (long long)by->no);
-    l->hash(body.p, body.n, &body_sha);
-    if (key.n)
-        TRY(find_key(l, scope, key, &body_sha, ret_id, ret_repeated, err));
+    const struct request_key k = {"check", by, key, body};
+    char uuid[37];
+    TRY(request_key_find(l, &k, ret_id, ret_repeated, err));
     if (*ret_repeated)
         return RC_OK;
     uuid7(now, uuid);
     snprintf(ret_id, 48, "chk_%s", uuid);
     TRY(query_run(l, Q_REQUEST_ADD, err, "tsii", ret_id, body, by->no, now));
     TRY(replay_append(l, now, "admin.check", 0, ret_id, body, err));
-    return key.n ? query_run(l, Q_NONCE_ADD, err, "tshti", scope, key, &body_sha, ret_id, now)
-                 : RC_OK;
+    return request_key_add(l, &k, ret_id, now, err);
 }
 
 enum rc request_add(struct ledger *l, const struct token *by, struct str body,

@@ -69,6 +69,18 @@ MUST_CHECK enum rc request_next(struct ledger *l, struct arena *a, int64_t after
 MUST_CHECK enum rc request_start(struct ledger *l, int64_t no, int64_t total, struct err *err);
 MUST_CHECK enum rc request_finish(struct ledger *l, int64_t no, bool ok, const char *detail,
                                   int64_t now, struct err *err);
+/* An Idempotency-Key of one kind of request. by NULL or an empty key: none was given, and both
+ * functions do nothing. Inside the caller's transaction. */
+struct request_key {
+    const char *kind;
+    const struct token *by;
+    struct str key, body; /* body in canonical form */
+};
+/* Was it used before? With the same body *ret_id is what was answered, with another RC_CONFLICT. */
+MUST_CHECK enum rc request_key_find(struct ledger *l, const struct request_key *k, char ret_id[48],
+                                    bool *ret_repeated, struct err *err);
+MUST_CHECK enum rc request_key_add(struct ledger *l, const struct request_key *k, const char *id,
+                                   int64_t now, struct err *err);
 /* Every admin call that was refused or read something is audited too. Own transaction. */
 MUST_CHECK enum rc audit(struct ledger *l, const struct token *by, const char *what, int status,
                          int64_t now, struct err *err);

@@ -2,6 +2,7 @@
 #ifndef FRESHET_LEDGER_RUNS_H
 #define FRESHET_LEDGER_RUNS_H
 
+#include "ledger/inbox.h"
 #include "ledger/query.h"
 
 /* Moves a run along pending → fetched → validated → staged → promoted, up to and including
@@ -16,6 +17,11 @@ MUST_CHECK enum rc run_fail(struct ledger *l, const char *run_id, const char *re
 /* The same for whatever run a candidate left open; RC_OK when it left none. */
 MUST_CHECK enum rc run_fail_open(struct ledger *l, int64_t cand_no, const char *reason, int64_t now,
                                  struct err *err);
+/* Leases this candidate, whatever waits before it, and opens its run; see inbox_claim. */
+MUST_CHECK enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const char *owner,
+                                   int64_t now, int64_t lease_ms, const struct run_tags *tags,
+                                   struct candidate *ret, char ret_run[37], bool *ret_resumed,
+                                   struct err *err);
 /* RC_CONFLICT unless this lease is in force. */
 MUST_CHECK enum rc inbox_lease_check(struct ledger *l, int64_t cand_no, int64_t token,
                                      struct err *err);

@@ -64,12 +64,19 @@ unspool() {
     done
 }
 
+# Asked for as the intake does, so that the sweep carries it out.
+ask_back() {
+    sqlite3 "$work/template/ledger.db" "INSERT INTO rollbacks (rollback_id, run_id, src_no, reason, asked_by, created_at)
+        SELECT 'rbk_1', run_id, src_no, 'wrong', 'operator', finalized_at FROM ledger JOIN sources USING (src_no)
+        WHERE id = 'undone' AND version = 2"
+}
+
 # Days before the moment of the sweep. A deletion takes three sightings over more than a day: `returned`
 # was deleted and comes back in the sweep, `gone` is deleted in it.
 days_before() {
     now=$FRESHET_NOW
     FRESHET_NOW=2026-06-29T10:00:00Z
-    for id in modified back same spoiled gone returned; do add $id $id.json public; done
+    for id in modified back same spoiled gone returned undone; do add $id $id.json public; done
     add approved approved.json restricted
     add index index.json public --detector manifest
     freshet check all
@@ -81,8 +88,11 @@ days_before() {
     done
     FRESHET_NOW=2026-07-01T11:00:00Z
     freshet check source returned
+    control "advance?path=/crash/undone.json"
+    freshet check source undone
     freshet work --drain
     FRESHET_NOW=$now
+    ask_back
     control set '{"path":"/crash/returned.json","status":200}'
 }
 
@@ -211,7 +221,7 @@ env LD_PRELOAD="$work/killat.so" KILLAT_COUNT="$work/count" "$bin" -C "$dir" wor
     die "the undisturbed run failed"
 total=$(sed -n 's/^all //p' "$work/count")
 dump "$dir" >"$work/want"
-jq -e '.done == 12 and .noop == 2 and .failed == 1 and .held == 2' "$work/counts" >/dev/null ||
+jq -e '.done == 13 and .noop == 2 and .failed == 1 and .held == 2' "$work/counts" >/dev/null ||
     die "the undisturbed run took other ways: $(cat "$work/counts")"
 "$bin" -C "$dir" verify --json >"$work/out" || die "verify: $(cat "$work/out")"
 

@@ -9,7 +9,8 @@ SELECT 'checks', src_no, outcome, count(*) FROM checks GROUP BY 2, 3 ORDER BY 2,
 SELECT 'inbox', cand_no, event_id, src_no, outcome, version_hint, absorbed, state, result, reason,
        done_at, lease_owner FROM inbox ORDER BY 2;
 SELECT 'ledger', cand_no, src_no, event_id, status, hex(idem_key), version, hex(prev_sha), hex(sha),
-       change_type, change_class, delta_id, fin_no, public_seq, reason, finalized_at, run_id
+       change_type, change_class, delta_id, fin_no, public_seq, reason, finalized_at, run_id,
+       deletes, reverted_by
   FROM ledger ORDER BY cand_no, pending_at, status;
 SELECT 'run', l.cand_no, r.tool_version, r.rules_version, r.policy_version, r.ended_at, r.qa, r.entry
   FROM runs r JOIN ledger l USING (run_id) ORDER BY 2, l.status;
@@ -19,6 +20,8 @@ SELECT 'delta', l.cand_no, d.delta_id, d.doc FROM deltas d JOIN ledger l USING (
 SELECT 'prov', l.cand_no, p.doc FROM prov_bundles p JOIN ledger l USING (run_id) ORDER BY 2;
 SELECT 'item', item_id, src_no, version, doc FROM stac_items ORDER BY 2;
 SELECT 'approval', approval_no, event_id, decision, reviewer, note, at FROM approvals ORDER BY 2;
+SELECT 'rollback', rollback_no, src_no, run_id, state, cand_no, detail FROM rollbacks ORDER BY 2;
+SELECT 'block', src_no, hex(sha), at, lifted_at, run_id FROM blocks ORDER BY 2, 3;
 SELECT 'replay', seq, at, kind, src_no, ref, body FROM replay_log ORDER BY 2;
 SELECT 'outbox', out_no, kind, body, sent_at FROM outbox ORDER BY 2;
 SELECT 'public', last_seq, first_seq FROM public_meta;

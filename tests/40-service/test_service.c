@@ -39,7 +39,8 @@ static struct ledger *led;
 static struct source roads, rivers, caves, sovereign;
 static char api_sock[100], intake_sock[100]; /* what a unix address takes */
 static pid_t api_pid, intake_pid;
-static char tok_check[TOKEN_PLAIN_MAX], tok_all[TOKEN_PLAIN_MAX], tok_replay[TOKEN_PLAIN_MAX];
+static char tok_check[TOKEN_PLAIN_MAX], tok_all[TOKEN_PLAIN_MAX], tok_replay[TOKEN_PLAIN_MAX],
+    tok_back[TOKEN_PLAIN_MAX];
 static struct change roads_change, rivers_change, caves_change, sov_change;
 static char roads_hex[SHA256_HEX], caves_hex[SHA256_HEX], sov_hex[SHA256_HEX];
 
@@ -141,6 +142,7 @@ static void make_tokens(void)
     OK(token_create(led, "checker", SCOPE_CHECK, -1, clock_now(), tok_check, &no, &fix_err));
     OK(token_create(led, "steward", SCOPE_CHECK | SCOPE_READ_RESTRICTED, -1, clock_now(), tok_all,
                     &no, &fix_err));
+    OK(token_create(led, "back", SCOPE_ROLLBACK, -1, clock_now(), tok_back, &no, &fix_err));
     OK(token_create(led, "other", SCOPE_REPLAY, -1, clock_now(), tok_replay, &no, &fix_err));
 }
 
@@ -972,6 +974,82 @@ static void admin_hides_sovereign_sources(void **state)
     answer_free(&n);
 }
 
+static struct answer ask_back(const char *token, const char *delta, const char *key)
+{
+    char body[160];
+    snprintf(body, sizeof body, "{\"delta\":\"%s\",\"reason\":\"wrong\"}", delta);
+    return admin("POST", "/admin/rollbacks", token, body, key);
+}
+
+static void admin_takes_a_rollback(void **state)
+{
+    char path[128];
+    (void)state;
+    struct answer a = ask_back(tok_check, roads_change.delta_id, NULL);
+    assert_int_equal(a.status, 403);
+    answer_free(&a);
+    a = ask_back(tok_back, roads_change.delta_id, "key-back");
+    struct answer b = ask_back(tok_back, roads_change.delta_id, "key-back");
+    assert_int_equal(a.status, 202);
+    assert_same(&a, &b, "repeated rollbacks");
+    snprintf(path, sizeof path, "/admin/rollbacks/%s", member(a.body, "rollback_id"));
+    assert_string_equal(answer_header(&a, "Location"), member(a.body, "status_url"));
+    answer_free(&a);
+    answer_free(&b);
+    a = admin("GET", path, tok_back, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "open");
+    assert_string_equal(member(a.body, "source_id"), "roads");
+    answer_free(&a);
+    drain();
+    a = admin("GET", path, tok_back, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "done");
+    answer_free(&a);
+    a = ask_back(tok_back, roads_change.delta_id, NULL);
+    assert_int_equal(a.status, 409);
+    assert_non_null(strstr(a.body, "{\"field\":\"delta\",\"message\":\"take back dlt_"));
+    answer_free(&a);
+}
+
+static void admin_hides_sovereign_rollbacks(void **state)
+{
+    (void)state;
+    struct answer s = ask_back(tok_back, sov_change.delta_id, NULL);
+    struct answer n = ask_back(tok_back, "dlt_01980000-0000-7000-8000-000000000000", NULL);
+    assert_int_equal(n.status, 404);
+    assert_same(&s, &n, "rollbacks of sovereign and unknown changes");
+    answer_free(&s);
+    answer_free(&n);
+}
+
+static void admin_refuses_bad_decisions(void **state)
+{
+    static const char *const bad[] = {
+        "{}", "{\"event\":\"evt_x\"}", "{\"event\":\"evt_x\",\"action\":\"burn\"}",
+        "{\"event\":\"evt_x\",\"action\":\"drop\"}", "{\"action\":\"retry\"}"};
+    char body[160];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = admin("POST", "/admin/dead-letters", tok_replay, bad[i], NULL);
+        assert_int_equal(a.status, 400);
+        answer_free(&a);
+    }
+    snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", sov_change.event_id);
+    struct answer s = admin("POST", "/admin/dead-letters", tok_replay, body, NULL);
+    struct answer n =
+        admin("POST", "/admin/dead-letters", tok_replay,
+              "{\"event\":\"evt_20200101T000000Z_000000\",\"action\":\"retry\"}", NULL);
+    assert_same(&s, &n, "dead letters of sovereign and unknown events");
+    answer_free(&s);
+    answer_free(&n);
+    snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", roads_change.event_id);
+    s = admin("POST", "/admin/dead-letters", tok_replay, body, NULL);
+    assert_int_equal(s.status, 409); /* it is not dead */
+    answer_free(&s);
+    s = admin("GET", "/admin/dead-letters", tok_replay, NULL, NULL);
+    assert_string_equal(s.body, "{\"dead_letters\":[]}");
+    answer_free(&s);
+}
+
 /* A count over all sources would tell how many are withheld. */
 static void admin_withholds_counts(void **state)
 {
@@ -1255,6 +1333,8 @@ int main(void)
         cmocka_unit_test(admin_hides_sovereign_sources),
         cmocka_unit_test(admin_withholds_counts),
         cmocka_unit_test(admin_audits_every_call),
+        cmocka_unit_test(admin_hides_sovereign_rollbacks),
+        cmocka_unit_test(admin_refuses_bad_decisions),
         cmocka_unit_test(a_killed_child_is_replaced),
         cmocka_unit_test(a_busy_child_ends_when_told),
         cmocka_unit_test(idle_connections_keep_nobody_waiting),
@@ -1263,6 +1343,7 @@ int main(void)
         cmocka_unit_test(a_second_instance_is_refused),
         cmocka_unit_test(the_socket_is_not_for_everybody),
         cmocka_unit_test(it_is_a_cgi_program_too),
+        cmocka_unit_test(admin_takes_a_rollback),
     };
     return cmocka_run_group_tests(tests, make_world, drop_world);
 }

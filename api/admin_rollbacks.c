@@ -1,0 +1,160 @@
+/* admin_rollbacks: POST /admin/rollbacks asks to take a change back, GET tells how far it is.
+ *
+ * Invariants
+ *   1. 202 is said after the request is durable, never before.
+ *   2. 409 names what must be taken back first, in errors[], newest first. A handler asks again when it
+ *      begins, so what moves in between ends as failed, with the same words.
+ *   3. Changes of a source that the caller may not know of answer like ones that never were.
+ * Called by the intake's router. */
+#include "api/admin.h"
+#include "ledger/rollback.h"
+
+#define LIST_DEFAULT 100
+#define LIST_MAX 1000
+
+static const char *const FIELDS[] = {"delta", "reason"};
+
+/* ---- POST ------------------------------------------------------------------------------------- */
+
+static enum rc read_ask(struct req *r, struct resp *w, struct rollback_ask *ret, struct buf *canon,
+                        struct err *err)
+{
+    yyjson_val *body = NULL;
+    size_t known;
+    struct rollback_ask x = {.by = r->token->name, .token = r->token, .key = r->idempotency_key};
+    TRY(admin_body(r, w, FIELDS, ARRAY_LEN(FIELDS), &body, &known, canon, err));
+    TRY(json_get_str(body, "delta", &x.delta_id, err));
+    TRY(json_get_str(body, "reason", &x.reason, err));
+    if (!x.delta_id || !x.delta_id[0])
+        return err_set(err, RC_INVALID, "delta",
+                       "is needed: delta_manifest_ref of a change ends with it");
+    if (!x.reason || !x.reason[0])
+        return err_set(err, RC_INVALID, "reason", "is needed: it is kept with the rollback");
+    x.body = buf_view(canon);
+    *ret = x;
+    return RC_OK;
+}
+
+static enum rc no_such_delta(struct err *err)
+{
+    return err_set(err, RC_NOT_FOUND, "", "There is no change with this delta.");
+}
+
+static void name_first(struct resp *w, const struct rollback_plan *p)
+{
+    char text[128];
+    for (size_t i = 0; i < p->n_first; i++) {
+        snprintf(text, sizeof text, "take back %s first", p->first[i]);
+        resp_error(w, STR("delta"), text);
+    }
+}
+
+/* Whose change is it, and what stands before it? Asking again with a known key is no new request, so
+ * only rollback_ask itself refuses. */
+static enum rc check_target(struct req *r, struct resp *w, const char *delta, struct err *err)
+{
+    struct rollback_plan p;
+    struct source s;
+    enum rc rc = rollback_plan(r->ledger, delta, &p, err);
+    if (rc == RC_OK)
+        rc = admin_source_no(r, p.src_no, &s, err);
+    if (rc == RC_NOT_FOUND)
+        return no_such_delta(err);
+    TRY(rc);
+    name_first(w, &p);
+    return RC_OK;
+}
+
+static void put_url(struct buf *b, const struct req *r, const char *id)
+{
+    put_key(b, "status_url");
+    buf_byte(b, '"');
+    buf_str(b, r->base);
+    buf_printf(b, "/admin/rollbacks/%s\"", id);
+}
+
+enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
+{
+    struct rollback_ask ask = {0};
+    char id[ROLLBACK_ID_MAX];
+    CLEANUP(buf_release) struct buf canon;
+    buf_init(&canon, JSON_MAX);
+    TRY(admin_key(r, err));
+    TRY(read_ask(r, w, &ask, &canon, err));
+    TRY(check_target(r, w, ask.delta_id, err));
+    TRY(rollback_ask(r->ledger, &ask, r->now, id, err));
+    w->status = 202;
+    buf_byte(&w->body, '{');
+    put_text(&w->body, "rollback_id", id);
+    put_url(&w->body, r, id);
+    buf_byte(&w->body, '}');
+    resp_header(w, "Location", "%.*s/admin/rollbacks/%s", STR_FMT(r->base), id);
+    return RC_OK;
+}
+
+/* ---- GET -------------------------------------------------------------------------------------- */
+
+static void put_rollback(struct buf *b, const struct req *r, const struct rollback *x,
+                         const struct source *s)
+{
+    buf_byte(b, '{');
+    put_text(b, "rollback_id", x->id);
+    put_text(b, "state", x->state);
+    put_text(b, "source_id", s->id);
+    put_text(b, "delta", x->delta_id);
+    put_text(b, "reason", x->reason);
+    put_text(b, "asked_by", x->by);
+    put_text(b, "change_event_id", x->event_id);
+    put_text(b, "detail", x->detail);
+    put_time(b, "created_at", x->created_at);
+    put_time(b, "finished_at", x->ended_at);
+    put_url(b, r, x->id);
+    buf_byte(b, '}');
+}
+
+enum rc rollbacks_get(struct req *r, struct resp *w, struct err *err)
+{
+    struct rollback x;
+    struct source s;
+    struct str id = r->path_vars[0];
+    char *text = arena_str(r->arena, id);
+    if (!str_starts(id, STR("rbk_")) || !str_is_slug(id, ROLLBACK_ID_MAX - 1))
+        return route_not_found(err);
+    if (!text)
+        return err_set(err, RC_NOMEM, "", "no memory for the id");
+    TRY(route_lookup(rollback_get(r->ledger, r->arena, text, &x, err), err));
+    TRY(route_lookup(admin_source_no(r, x.src_no, &s, err), err));
+    put_rollback(&w->body, r, &x, &s);
+    return RC_OK;
+}
+
+struct list {
+    struct req *r;
+    struct resp *w;
+    size_t n;
+};
+
+/* One of a source that the caller may not know of is passed over. */
+static enum rc put_one(void *ctx, const struct rollback *x, struct err *err)
+{
+    struct list *l = ctx;
+    struct source s;
+    enum rc rc = admin_source_no(l->r, x->src_no, &s, err);
+    if (rc != RC_OK)
+        return rc == RC_NOT_FOUND ? RC_OK : rc;
+    if (l->n++)
+        buf_byte(&l->w->body, ',');
+    put_rollback(&l->w->body, l->r, x, &s);
+    return RC_OK;
+}
+
+enum rc rollbacks_list(struct req *r, struct resp *w, struct err *err)
+{
+    struct list l = {.r = r, .w = w};
+    int64_t limit;
+    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &limit, err));
+    buf_puts(&w->body, "{\"rollbacks\":[");
+    TRY(rollback_each(r->ledger, limit, put_one, &l, err));
+    buf_puts(&w->body, "]}");
+    return RC_OK;
+}
