@@ -56,7 +56,7 @@ static yyjson_mut_val *text_or_null(yyjson_mut_doc *d, const char *z)
     return z && *z ? text_of(d, str_of(z)) : yyjson_mut_null(d);
 }
 
-static yyjson_mut_val *crs_json(yyjson_mut_doc *d, const struct crs *c)
+yyjson_mut_val *inspect_crs_json(yyjson_mut_doc *d, const struct crs *c)
 {
     if (!c->kind)
         return yyjson_mut_null(d);
@@ -128,7 +128,7 @@ static yyjson_mut_val *layer_json(yyjson_mut_doc *d, const struct layer *l)
     json_add_str(d, o, "geometry_type", geometry_type(l->kinds));
     yyjson_mut_obj_add_int(d, o, "features", (int64_t)l->n);
     yyjson_mut_obj_add_val(d, o, "fields", fields_json(d, l, false));
-    yyjson_mut_obj_add_val(d, o, "crs", crs_json(d, &l->crs));
+    yyjson_mut_obj_add_val(d, o, "crs", inspect_crs_json(d, &l->crs));
     yyjson_mut_obj_add_val(d, o, "bbox", box_of(d, l->has_bbox, l->bbox));
     yyjson_mut_obj_add_val(d, o, "bbox_native", box_of(d, l->has_native, l->native));
     yyjson_mut_obj_add_real(d, o, "area_km2", km2(l->area_km2));

@@ -8,4 +8,7 @@
 MUST_CHECK enum rc inspect_render(struct inspect *in, int64_t size, struct buf *out,
                                   struct err *err);
 
+/* null when there is none. */
+yyjson_mut_val *inspect_crs_json(yyjson_mut_doc *d, const struct crs *c);
+
 #endif
