@@ -187,8 +187,11 @@ int inspect_program_main(const struct inspect_program *p, int argc, char **argv)
     struct request r = {0};
     struct conf defaults;
     struct err err = {0};
-    /* Libraries shall find no setting but ours. */
+    /* Libraries shall find no setting, and PROJ no folder of a user whose database it would believe
+     * before its own: without this it falls back to one that anybody may write to. */
+    static char no_folder[] = "XDG_DATA_HOME=/dev/null";
     clearenv();
+    putenv(no_folder);
     setlocale(LC_ALL, "C");
     signal(SIGPIPE, SIG_IGN);
     conf_defaults(&defaults);

@@ -84,7 +84,8 @@ static enum rc add_band(struct inspect *in, yyjson_mut_val *list, GDALRasterBand
     json_add_str(d, o, "type", GDALGetDataTypeName(GDALGetRasterDataType(from)));
     json_add_str(d, o, "color",
                  GDALGetColorInterpretationName(GDALGetRasterColorInterpretation(from)));
-    yyjson_mut_obj_add_val(d, o, "nodata", has_nodata ? number_or_null(d, nodata) : yyjson_mut_null(d));
+    yyjson_mut_obj_add_val(d, o, "nodata",
+                           has_nodata ? number_or_null(d, nodata) : yyjson_mut_null(d));
     yyjson_mut_obj_add_val(d, o, "min", number_or_null(d, b.min));
     yyjson_mut_obj_add_val(d, o, "max", number_or_null(d, b.max));
     yyjson_mut_obj_add_int(d, o, "valid_pixels", b.valid);
