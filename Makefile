@@ -115,7 +115,8 @@ TEST_BIN  := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:%.c=$(B)/%)
 TEST_ROOMS := cli api handler detectors ledger core
-TEST_LIBS := -lcmocka -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+TEST_LIBS := -lcmocka -lgeos_c -lseccomp -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+$(B)/tests/fuzz/fuzz_inspect_gdal: TEST_LIBS += -lgdal
 tests-bin: all $(TEST_BIN) $(FUZZ_BIN)
 $(TEST_BIN) $(FUZZ_BIN): %: %.o $(foreach r,$(TEST_ROOMS),$(call archive,$(r)))
 	$(CC) $(ALL_LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)

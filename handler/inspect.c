@@ -1,11 +1,8 @@
-/* inspect: from bytes to report: sniff, read, render. */
+/* inspect: options, problems, and reports of what nobody read. */
 #include "handler/inspect.h"
 
 #include <math.h>
 #include "handler/inspect_report.h"
-
-/* Of one inspection. Above the memory that the sandbox leaves, allocation fails earlier. */
-#define ARENA_MAX ((size_t)4 << 30)
 
 static const char *const problem_names[] = {
 #define X(code, detail) #code,
@@ -50,38 +47,6 @@ struct layer *inspect_layer(struct inspect *in, const char *name, const struct c
     }
     in->layers[in->n_layers++] = l;
     return l;
-}
-
-static void finish(struct inspect *in)
-{
-    for (size_t i = 0; i < in->n_layers; i++)
-        layer_release(in->layers[i]);
-    layer_tools_release(&in->tools);
-    arena_release(in->arena);
-}
-
-static enum rc start(struct inspect *in, struct err *err)
-{
-    arena_init(in->arena, ARENA_MAX);
-    in->doc = json_doc(in->arena);
-    if (layer_tools_init(&in->tools) != RC_OK || !in->doc)
-        return err_set(err, RC_NOMEM, "", "no memory to inspect");
-    return RC_OK;
-}
-
-enum rc inspect_bytes(struct str bytes, const struct inspect_options *o, inspect_reader *reader,
-                      struct buf *out, struct err *err)
-{
-    struct arena arena;
-    struct inspect in = {
-        .arena = &arena, .options = o, .bytes = bytes, .format = inspect_sniff(bytes)};
-    enum rc rc = start(&in, err);
-    if (rc == RC_OK && inspect_formats[in.format].engine != ENGINE_NONE && reader)
-        rc = reader(&in, err);
-    if (rc == RC_OK)
-        rc = inspect_render(&in, (int64_t)bytes.n, out, err);
-    finish(&in);
-    return rc;
 }
 
 enum rc inspect_unread(enum inspect_format f, int64_t size, const struct inspect_options *o,

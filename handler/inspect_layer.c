@@ -28,19 +28,6 @@ const char *field_type_plain(unsigned types)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-enum rc layer_tools_init(struct layer_tools *t)
-{
-    TRY(geom_scratch_init(&t->scratch));
-    t->valid = valid_new();
-    return t->valid ? RC_OK : RC_NOMEM;
-}
-
-void layer_tools_release(struct layer_tools *t)
-{
-    valid_free(&t->valid);
-    geom_scratch_release(&t->scratch);
-}
-
 enum rc layer_init(struct layer *l, struct arena *a, const char *name, const struct crs *crs,
                    double precision_m)
 {
@@ -147,7 +134,7 @@ static enum rc judge(struct layer *l, struct layer_tools *t, struct geom *g,
         return RC_TOO_LARGE;
     l->not_finite += g->bad == GEOM_NOT_FINITE;
     l->checked++;
-    if (!valid_check(t->valid, g, &fault))
+    if (!t->check(t->valid, g, &fault))
         note_fault(l, &fault, r->key);
     if (digested)
         measure(l, g, r);

@@ -81,10 +81,10 @@ struct layer {
 /* Shared by the layers of one inspection. */
 struct layer_tools {
     struct valid *valid;
+    /* valid_check; by pointer, so that those who only render reports need no GEOS */
+    bool (*check)(struct valid *v, const struct geom *g, struct valid_fault *ret);
     struct geom_scratch scratch;
 };
-MUST_CHECK enum rc layer_tools_init(struct layer_tools *t);
-void layer_tools_release(struct layer_tools *t);
 
 MUST_CHECK enum rc layer_init(struct layer *l, struct arena *a, const char *name,
                               const struct crs *crs, double precision_m);
