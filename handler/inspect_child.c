@@ -31,7 +31,19 @@ static bool write_all(int fd, struct str s)
     return true;
 }
 
-/* The report goes to standard output, the one place the sandbox lets it write to. */
+/* Libraries may say on standard output and error what they like: nobody hears it. */
+static bool set_descriptors(const struct inspect_host *h, int report)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool ok = nowhere >= 0 && dup2(report, SANDBOX_OUT) >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 &&
+              dup2(nowhere, STDERR_FILENO) >= 0;
+    close(nowhere);
+    close(report);
+    if (h->client >= 0)
+        close(h->client);
+    return ok;
+}
+
 static _Noreturn void child(const struct inspect_host *h, struct str bytes,
                             const struct inspect_options *o, const struct inspect_limits *l,
                             int report)
@@ -40,20 +52,16 @@ static _Noreturn void child(const struct inspect_host *h, struct str bytes,
                                           .cpu_s = l->timeout_ms / 1000 + CPU_GRACE_S};
     struct buf out;
     struct err err;
-    signal(SIGPIPE, SIG_DFL);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(report, STDOUT_FILENO) < 0)
+    signal(SIGXFSZ, SIG_IGN);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || !set_descriptors(h, report))
         _exit(1);
-    if (report != STDOUT_FILENO)
-        close(report);
-    if (h->client >= 0)
-        close(h->client);
     buf_init(&out, INSPECT_REPORT_MAX);
     if (sandbox_enter(h->sandbox, &limits, &err) != RC_OK)
         _exit(1);
     enum rc rc = inspect_bytes(bytes, o, h->reader, &out, &err);
     if (rc == RC_NOMEM || rc == RC_TOO_LARGE)
         _exit(EXIT_NO_MEMORY);
-    _exit(rc == RC_OK && write_all(STDOUT_FILENO, buf_view(&out)) ? 0 : 1);
+    _exit(rc == RC_OK && write_all(SANDBOX_OUT, buf_view(&out)) ? 0 : 1);
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
  * Invariants
  *   1. Whatever the child does, inspect_child_run ends in time with a report: the child's, or one
  *      that says TIME_LIMIT, TOO_LARGE or INSPECTOR_CRASHED.
- *   2. The child sees no descriptor of its parent but those the libraries keep and standard error.
+ *   2. The child has no descriptor of its parent but those the libraries keep and the file's.
  *   3. It does not outlive its parent.
  */
 #ifndef FRESHET_HANDLER_INSPECT_CHILD_H

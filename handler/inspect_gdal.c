@@ -132,7 +132,6 @@ static enum rc read_set(struct inspect *in, enum inspect_format f, const char *p
 {
     bool by_definition =
         f == FORMAT_csv || f == FORMAT_kml || f == FORMAT_kmz || f == FORMAT_topojson;
-    CPLPushErrorHandlerEx(note_error, in);
     GDALDatasetH set = open_set(f, path);
     enum rc rc = RC_OK;
     if (!set)
@@ -143,7 +142,6 @@ static enum rc read_set(struct inspect *in, enum inspect_format f, const char *p
         rc = inspect_ogr_layers(in, set, by_definition);
     if (set)
         GDALClose(set);
-    CPLPopErrorHandler();
     return rc;
 }
 
@@ -232,6 +230,34 @@ static void leave_wal_mode(struct str bytes)
         version[0] = version[1] = 1;
 }
 
+static uint32_t big_endian(const char *p, size_t bytes)
+{
+    uint32_t v = 0;
+    for (size_t i = 0; i < bytes; i++)
+        v = v << 8 | (unsigned char)p[i];
+    return v;
+}
+
+/* SQLite reads what is there of a file that is cut off, and says nothing. Its header has the size of a
+ * page (1 stands for 65536) and their number. */
+static bool is_whole_sqlite(struct str bytes)
+{
+    if (bytes.n < 100)
+        return false;
+    uint64_t page = big_endian(bytes.p + 16, 2), pages = big_endian(bytes.p + 28, 4);
+    return pages * (page == 1 ? 65536 : page) <= bytes.n;
+}
+
+static enum rc read_gpkg(struct inspect *in, const char *path)
+{
+    if (!is_whole_sqlite(in->bytes)) {
+        inspect_problem(in, PROBLEM_PARSE_ERROR);
+        return RC_OK;
+    }
+    leave_wal_mode(in->bytes);
+    return read_set(in, FORMAT_gpkg, path);
+}
+
 static enum rc read_format(struct inspect *in, const char *path, struct err *err)
 {
     switch (in->format) {
@@ -239,7 +265,7 @@ static enum rc read_format(struct inspect *in, const char *path, struct err *err
     case FORMAT_geojsonseq:
     case FORMAT_geojson_crs: return inspect_geojson_with(in, crs_of_geojson, err);
     case FORMAT_zip: return read_zip(in, err);
-    case FORMAT_gpkg: leave_wal_mode(in->bytes); return read_set(in, in->format, path);
+    case FORMAT_gpkg: return read_gpkg(in, path);
     default: return read_set(in, in->format, path);
     }
 }
@@ -252,7 +278,9 @@ enum rc inspect_gdal(struct inspect *in, struct err *err)
     if (!f)
         return err_set(err, RC_NOMEM, "", "no memory for the file");
     VSIFCloseL(f);
+    CPLPushErrorHandlerEx(note_error, in);
     enum rc rc = read_format(in, path, err);
+    CPLPopErrorHandler();
     VSIUnlink(path);
     bool told = false;
     for (int i = 0; i < PROBLEM_COUNT; i++)

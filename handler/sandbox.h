@@ -7,7 +7,7 @@
  * Invariants
  *   1. After sandbox_enter no file can be opened, no socket made, no program run, no process
  *      started, traced or signalled, and no memory made executable. What is open stays usable:
- *      standard output and error for writing, the rest for reading.
+ *      SANDBOX_OUT and standard output and error for writing, the rest for reading.
  *   2. There is no way back.
  *   3. A wall that cannot be put up is a failure, but for Landlock on a kernel without it.
  * Called by inspect_child in the child; made ready in the parent once, as that is the slow part.
@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 #include "core/rc.h"
+
+#define SANDBOX_OUT 100 /* a descriptor that no library has taken */
 
 struct sandbox; /* the compiled filter */
 
