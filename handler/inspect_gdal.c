@@ -116,7 +116,7 @@ static GDALDatasetH open_set(enum inspect_format f, const char *path)
 {
     static const char *const csv[] = {
         "X_POSSIBLE_NAMES=lon,lng,long,longitude", "Y_POSSIBLE_NAMES=lat,latitude",
-        "GEOM_POSSIBLE_NAMES=wkt,geom,geometry,the_geom,geom_wkt", "KEEP_GEOM_COLUMNS=NO", NULL};
+        "GEOM_POSSIBLE_NAMES=wkt,geom,geometry,the_geom,geom_wkt", "KEEP_GEOM_COLUMNS=YES", NULL};
     static const char *const gpkg[] = {"LIST_ALL_TABLES=NO", NULL};
     static const char *const none[] = {NULL};
     const char *drivers[] = {inspect_formats[f].driver, NULL};

@@ -14,6 +14,7 @@ struct reader {
     struct attributes attributes;
     struct arena scratch; /* of one value */
     int key_field;        /* -1: none */
+    char geometry_role; /* of a CSV: which columns are its geometry, 'w' or 'x'; 0: other formats */
 };
 
 /* ---- geometries ------------------------------------------------------------------------------ */
@@ -170,6 +171,27 @@ static bool read_key(const struct reader *r, OGRFeatureH f, char key[])
     return attributes_key_text(str_of(OGR_F_GetFieldAsString(f, r->key_field)), key);
 }
 
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* Columns that GDAL made the geometry from are no attributes; it prefers WKT where there is some. */
+static char geometry_role(const struct inspect *in, OGRFeatureDefnH d)
+{
+    if (in->format != FORMAT_csv)
+        return 0;
+    for (int i = 0; i < OGR_FD_GetFieldCount(d); i++) {
+        const char *role = inspect_csv_role(str_of(OGR_Fld_GetNameRef(OGR_FD_GetFieldDefn(d, i))));
+        if (role && *role == 'w')
+            return 'w';
+    }
+    return 'x';
+}
+
+static bool is_geometry(const struct reader *r, OGRFieldDefnH d)
+{
+    const char *role = r->geometry_role ? inspect_csv_role(str_of(OGR_Fld_GetNameRef(d))) : NULL;
+    return role && (*role == 'w') == (r->geometry_role == 'w');
+}
+
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 static enum rc add_feature(struct reader *r, OGRFeatureH f)
@@ -178,9 +200,17 @@ static enum rc add_feature(struct reader *r, OGRFeatureH f)
     struct str attributes;
     bool has_geometry = take_geometry(r, f);
     attributes_clear(&r->attributes);
-    for (int i = 0; i < OGR_F_GetFieldCount(f); i++)
-        if (OGR_F_IsFieldSetAndNotNull(f, i))
-            add_value(r, f, i);
+    for (int i = 0; i < OGR_F_GetFieldCount(f); i++) {
+        bool geometry = is_geometry(r, OGR_F_GetFieldDefnRef(f, i));
+        if (!OGR_F_IsFieldSetAndNotNull(f, i) || (geometry && r->geom.n > 0))
+            continue;
+        /* Text that GDAL could make no geometry of stays what it is, and is told. */
+        if (geometry && *OGR_F_GetFieldAsString(f, i)) {
+            r->geom.bad = GEOM_MALFORMED;
+            has_geometry = true;
+        }
+        add_value(r, f, i);
+    }
     bool keyed = read_key(r, f, key);
     if (++r->in->features > INSPECT_FEATURES_MAX || !attributes_finish(&r->attributes, &attributes))
         return RC_TOO_LARGE;
@@ -192,6 +222,8 @@ static enum rc add_fields(struct reader *r, OGRFeatureDefnH d)
 {
     for (int i = 0; i < OGR_FD_GetFieldCount(d); i++) {
         OGRFieldDefnH f = OGR_FD_GetFieldDefn(d, i);
+        if (is_geometry(r, f))
+            continue;
         TRY(layer_field(r->layer, r->in->arena, str_of(OGR_Fld_GetNameRef(f)), type_of(f)));
     }
     return RC_OK;
@@ -213,12 +245,17 @@ static enum rc read_layer(struct reader *r, OGRLayerH from, bool assume_wgs84)
         return RC_OK; /* told */
     const char *key = r->in->options->feature_key;
     r->key_field = *key ? OGR_FD_GetFieldIndex(d, key) : -1;
+    r->geometry_role = geometry_role(r->in, d);
     rc = add_fields(r, d);
     OGR_L_ResetReading(from);
     while (rc == RC_OK && (f = OGR_L_GetNextFeature(from))) {
         rc = add_feature(r, f);
         OGR_F_Destroy(f);
     }
+    /* A FlatGeobuf that is cut off ends without a complaint; its header has the count. */
+    if (rc == RC_OK && r->in->format == FORMAT_flatgeobuf &&
+        (int64_t)r->layer->n < OGR_L_GetFeatureCount(from, FALSE))
+        r->in->problems[PROBLEM_PARSE_ERROR] = 1;
     if (rc == RC_TOO_LARGE)
         inspect_problem(r->in, PROBLEM_TOO_LARGE);
     return rc == RC_TOO_LARGE ? RC_OK : rc;
