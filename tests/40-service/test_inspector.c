@@ -362,7 +362,7 @@ static void memory_limit(void **state)
 
 /* ---- I9 -------------------------------------------------------------------------------------- */
 
-static void check_pure(const char *folder, struct inspector *other)
+static void check_pure(const char *folder, struct inspector *other, FILE *reports)
 {
     DIR *d = opendir(folder);
     assert_non_null(d);
@@ -381,21 +381,44 @@ static void check_pure(const char *folder, struct inspector *other)
         assert_rc(json_canon(&again, a.root, &err), RC_OK);
         assert_true(str_eq(buf_view(&again), a.report));
         buf_release(&again);
+        fprintf(reports, "%.*s\n", STR_FMT(a.report));
         close(fd);
         arena_reset(&arena);
     }
     closedir(d);
 }
 
-/* Another process, another environment, another order: the same bytes; and they are canonical. */
+/* Where the machine has the Python package jsonschema. */
+static void check_schema(const char *reports)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "python3 -c 'import sys, json\n"
+             "try: import jsonschema as j\n"
+             "except ImportError: sys.exit(0)\n"
+             "s = json.load(open(\"schemas/inspect-report.schema.json\"))\n"
+             "v = j.validators.validator_for(s)(s)\n"
+             "for line in open(sys.argv[1]): v.validate(json.loads(line))' %s",
+             reports);
+    assert_int_equal(system(command), 0);
+}
+
+/* Another process, another order: the same bytes; and they are canonical and fit their schema. */
 static void pure(void **state)
 {
     struct inspector *other = started(20, 512);
+    char path[64];
     (void)state;
+    unit_temp(path);
+    FILE *reports = fopen(path, "w");
+    assert_non_null(reports);
     (void)inspect_path(GDAL "utm.zip");
-    check_pure(OWN, other);
-    check_pure(GDAL, other);
+    check_pure(OWN, other, reports);
+    check_pure(GDAL, other, reports);
     inspector_free(&other);
+    assert_int_equal(fclose(reports), 0);
+    check_schema(path);
+    unlink(path);
 }
 
 static void read_output(const char *command, struct buf *out)
@@ -456,17 +479,27 @@ static void no_geodata_needs_no_process(void **state)
     inspector_free(&in);
 }
 
-/* The pid of the child of this process that runs the program. */
+/* The pid of the child of this process that runs the program; 0: none. */
 static pid_t pid_of(const char *program)
 {
-    char command[256], line[64] = "";
-    snprintf(command, sizeof command, "pgrep -P %d -x %.15s", (int)getpid(), program);
-    FILE *p = popen(command, "r");
-    assert_non_null(p);
-    if (!fgets(line, sizeof line, p))
-        line[0] = 0;
-    pclose(p);
-    return (pid_t)strtol(line, NULL, 10);
+    pid_t found = 0;
+    DIR *d = opendir("/proc");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        char path[300], line[512] = "", name[32];
+        int pid, parent;
+        snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+        FILE *f = fopen(path, "r");
+        if (!f)
+            continue;
+        if (fgets(line, sizeof line, f) &&
+            sscanf(line, "%d (%31[^)]) %*c %d", &pid, name, &parent) == 3 && parent == getpid() &&
+            strncmp(name, program, 15) == 0)
+            found = pid;
+        fclose(f);
+    }
+    closedir(d);
+    return found;
 }
 
 static void dead_server_is_replaced(void **state)
