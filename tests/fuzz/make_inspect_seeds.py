@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the inspector again: tests/fuzz/seeds/inspect_gdal and inspect_geojson.
+"""Makes the seeds of the inspector again: tests/fuzz/seeds/inspect_gdal, inspect_geojson, inspect_zip.
 
 Good files are written by ogr2ogr and gdal_rasterize (package gdal-bin), hostile ones byte by byte. The
 seeds are in the tree, so this runs only when one is added. tests/40-service/test_inspector.c names what
@@ -10,6 +10,7 @@ root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "seeds")
 gdal, own = os.path.join(root, "inspect_gdal"), os.path.join(root, "inspect_geojson")
 os.makedirs(gdal, exist_ok=True)
 os.makedirs(own, exist_ok=True)
+os.makedirs(os.path.join(root, "inspect_zip"), exist_ok=True)
 tmp = tempfile.mkdtemp()
 when = (2026, 7, 2, 10, 0, 0)
 
@@ -17,6 +18,8 @@ when = (2026, 7, 2, 10, 0, 0)
 def put(folder, name, data):
     with open(os.path.join(folder, name), "wb") as f:
         f.write(data if isinstance(data, bytes) else data.encode())
+    if name.endswith(".zip") and len(data) < 8192:
+        put(os.path.join(root, "inspect_zip"), name[:-4], data)
 
 
 def get(path):
