@@ -42,6 +42,8 @@ struct layer *inspect_layer(struct inspect *in, const char *name, const struct c
 {
     struct layer *l = in->n_layers < INSPECT_LAYERS_MAX ? arena_alloc(in->arena, sizeof *l) : NULL;
     if (!l || layer_init(l, in->arena, name, crs, in->options->precision_m) != RC_OK) {
+        struct crs unused = *crs;
+        crs_release(&unused);
         inspect_problem(in, PROBLEM_TOO_LARGE);
         return NULL;
     }

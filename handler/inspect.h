@@ -69,7 +69,7 @@ struct inspect {
 };
 
 void inspect_problem(struct inspect *in, enum inspect_problem p);
-/* NULL when there are too many or memory ran out (which is a problem of the file). */
+/* Takes crs over. NULL when there are too many or memory ran out (which is a problem of the file). */
 struct layer *inspect_layer(struct inspect *in, const char *name, const struct crs *crs);
 
 /* What reads the format; told problems are no failure. Fails with RC_NOMEM. */

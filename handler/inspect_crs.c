@@ -40,6 +40,11 @@ static bool transform(void *ctx, double *x, double *y, size_t n)
     return n <= INT32_MAX && OCTTransform(ctx, (int)n, x, y, NULL);
 }
 
+static void destroy(void *ctx)
+{
+    OCTDestroyCoordinateTransformation(ctx);
+}
+
 static bool has_plain_degrees(OGRSpatialReferenceH srs)
 {
     char *unit = NULL, *meridian = NULL;
@@ -79,6 +84,7 @@ static void find_way(OGRSpatialReferenceH srs, struct crs *ret)
     OGRSpatialReferenceH target = target_of(srs);
     ret->ctx = target ? OCTNewCoordinateTransformation(srs, target) : NULL;
     ret->to_lonlat = transform;
+    ret->release = ret->ctx ? destroy : NULL;
     ret->known = ret->ctx != NULL;
     if (target)
         OSRDestroySpatialReference(target);

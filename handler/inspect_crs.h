@@ -5,7 +5,7 @@
 #include <gdal/ogr_srs_api.h>
 #include "handler/inspect.h"
 
-/* srs NULL: none is given. What *ret refers to lives until the process ends, as it is one file's. */
+/* srs NULL: none is given. crs_release *ret, or give it to a layer. */
 void crs_of(OGRSpatialReferenceH srs, struct crs *ret);
 /* The "crs" member that GeoJSON had before RFC 7946: only EPSG codes are taken, as other forms name
  * files and addresses. */

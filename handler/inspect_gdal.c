@@ -57,14 +57,17 @@ static void configure(void)
 /* Attribute tables of shapefiles name their character set. The C library loads a table on first use
  * and keeps it while a converter is open: these stay open. Others fall back to the bytes as they
  * are. */
+static volatile iconv_t held_open[32];
+
 static void load_encodings(void)
 {
     static const char *const names[] = {
         "CP1250",     "CP1251",     "CP1252",      "CP1253",    "CP1254", "CP1257", "CP437",
         "CP850",      "CP852",      "CP932",       "CP936",     "CP949",  "CP950",  "GB18030",
         "ISO-8859-1", "ISO-8859-2", "ISO-8859-15", "SHIFT-JIS", "BIG5",   "EUC-KR"};
+    _Static_assert(ARRAY_LEN(names) <= ARRAY_LEN(held_open), "room for each");
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        (void)iconv_open("UTF-8", names[i]);
+        held_open[i] = iconv_open("UTF-8", names[i]);
 }
 
 /* Opens PROJ's database and fills its caches with what is asked for most. */
@@ -74,8 +77,10 @@ static void load_crs(void)
     for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
         OGRSpatialReferenceH srs = OSRNewSpatialReference(NULL);
         struct crs crs;
-        if (srs && OSRImportFromEPSG(srs, codes[i]) == OGRERR_NONE)
+        if (srs && OSRImportFromEPSG(srs, codes[i]) == OGRERR_NONE) {
             crs_of(srs, &crs);
+            crs_release(&crs);
+        }
         if (srs)
             OSRDestroySpatialReference(srs);
     }

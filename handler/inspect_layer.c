@@ -5,6 +5,14 @@
 
 const struct crs crs_wgs84 = {.known = true, .code = "EPSG:4326", .kind = "geographic"};
 
+void crs_release(struct crs *c)
+{
+    if (c->release)
+        c->release(c->ctx);
+    c->release = NULL;
+    c->ctx = NULL;
+}
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 const char *field_type_name(unsigned types)
@@ -41,6 +49,7 @@ void layer_release(struct layer *l)
 {
     free(l->records);
     l->records = NULL;
+    crs_release(&l->crs);
 }
 
 static struct field *find_field(struct layer *l, struct str name)

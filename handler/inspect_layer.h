@@ -37,9 +37,11 @@ struct crs {
     double unit_m;               /* metres of a unit of x and y, 0 for degrees */
     /* Undoes the projection in place; NULL when x and y are longitude and latitude already. */
     bool (*to_lonlat)(void *ctx, double *x, double *y, size_t n);
+    void (*release)(void *ctx); /* NULL: ctx needs none */
     void *ctx;
 };
 extern const struct crs crs_wgs84;
+void crs_release(struct crs *c);
 
 struct field {
     struct str name;
@@ -86,6 +88,7 @@ struct layer_tools {
     struct geom_scratch scratch;
 };
 
+/* Takes the CRS over, unless it fails. */
 MUST_CHECK enum rc layer_init(struct layer *l, struct arena *a, const char *name,
                               const struct crs *crs, double precision_m);
 void layer_release(struct layer *l);

@@ -143,7 +143,9 @@ static void add_place(struct inspect *in, yyjson_mut_val *o, GDALDatasetH set)
     yyjson_mut_val *footprint = yyjson_mut_arr(d), *bbox = yyjson_mut_arr(d);
     crs_of(GDALGetSpatialRef(set), &crs);
     yyjson_mut_obj_add_val(d, o, "crs", inspect_crs_json(d, &crs));
-    if (!corners_of(set, &crs, x, y)) {
+    bool placed = corners_of(set, &crs, x, y);
+    crs_release(&crs);
+    if (!placed) {
         inspect_problem(in, PROBLEM_CRS_MISSING_OR_INVALID);
         yyjson_mut_obj_add_null(d, o, "footprint");
         yyjson_mut_obj_add_null(d, o, "bbox");

@@ -164,22 +164,10 @@ static bool limit(__rlimit_resource_t what, int64_t value)
     return setrlimit(what, &r) == 0;
 }
 
-/* AddressSanitizer maps terabytes of shadow: there the limit would end every run. */
-#if defined(__SANITIZE_ADDRESS__)
-#define LIMITS_MEMORY false
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LIMITS_MEMORY false
-#endif
-#endif
-#ifndef LIMITS_MEMORY
-#define LIMITS_MEMORY true
-#endif
-
 static enum rc enter_limits(const struct sandbox_limits *l, struct err *err)
 {
-    int64_t mapped = LIMITS_MEMORY ? mapped_now() : 0;
-    if (LIMITS_MEMORY && (mapped == 0 || !limit(RLIMIT_AS, mapped + l->memory_bytes)))
+    int64_t mapped = SANDBOX_LIMITS_MEMORY ? mapped_now() : 0;
+    if (SANDBOX_LIMITS_MEMORY && (mapped == 0 || !limit(RLIMIT_AS, mapped + l->memory_bytes)))
         return FAILED(err, "memory limit");
     if (!limit(RLIMIT_CPU, l->cpu_s) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_CORE, 0) ||
         !limit(RLIMIT_NPROC, 0))

@@ -20,6 +20,18 @@
 
 #define SANDBOX_OUT 100 /* a descriptor that no library has taken */
 
+/* AddressSanitizer maps terabytes of shadow: there a limit of memory would end every run. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_LIMITS_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_LIMITS_MEMORY 0
+#endif
+#endif
+#ifndef SANDBOX_LIMITS_MEMORY
+#define SANDBOX_LIMITS_MEMORY 1
+#endif
+
 struct sandbox; /* the compiled filter */
 
 MUST_CHECK enum rc sandbox_new(struct sandbox **ret, struct err *err);
