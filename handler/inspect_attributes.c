@@ -61,10 +61,22 @@ void attributes_raw(struct attributes *a, struct str name, struct str json)
     end(a);
 }
 
+/* Text in a character set nobody could read still differs when its bytes do. */
+static void put_hex(struct buf *out, struct str bytes)
+{
+    buf_puts(out, "\"\xef\xbf\xbd");
+    for (size_t i = 0; i < bytes.n; i++)
+        buf_printf(out, "%02x", (unsigned char)bytes.p[i]);
+    buf_byte(out, '"');
+}
+
 void attributes_text(struct attributes *a, struct str name, struct str value)
 {
     begin(a, name);
-    json_put_str(&a->text, value);
+    if (str_is_utf8(value))
+        json_put_str(&a->text, value);
+    else
+        put_hex(&a->text, value);
     end(a);
 }
 

@@ -147,15 +147,15 @@ static enum rc enter_landlock(struct err *err)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
+/* 0: unknown. */
 static int64_t mapped_now(void)
 {
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%ld", &pages) != 1)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+    char text[64] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? strtol(text, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }
 
 static bool limit(__rlimit_resource_t what, int64_t value)
