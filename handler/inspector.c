@@ -168,21 +168,23 @@ static bool receive_all(int socket, void *out, size_t n, int64_t end)
     return true;
 }
 
-/* False: the process is of no use any more. */
-static bool ask(struct server *s, struct wire_request *q, int fd, struct arena *a,
-                struct wire_reply *reply, struct str *report)
+/* But for RC_OK the process is of no use any more: nobody knows where its answer ends. */
+static enum rc ask(struct server *s, struct wire_request *q, int fd, struct arena *a,
+                   struct wire_reply *reply, struct str *report)
 {
     int64_t end = clock_mono() + q->timeout_ms + GRACE_MS;
     if (!send_request(s->socket, q, fd) || !receive_all(s->socket, reply, sizeof *reply, end))
-        return false;
+        return RC_IO;
     if (reply->magic != WIRE_MAGIC || reply->n > INSPECT_REPORT_MAX || reply->rc >= RC_COUNT)
-        return false;
+        return RC_IO;
     char *text = arena_alloc(a, (size_t)reply->n + 1);
-    if (!text || !receive_all(s->socket, text, (size_t)reply->n, end))
-        return false;
+    if (!text)
+        return RC_NOMEM;
+    if (!receive_all(s->socket, text, (size_t)reply->n, end))
+        return RC_IO;
     text[reply->n] = 0;
     *report = (struct str){text, (size_t)reply->n};
-    return true;
+    return RC_OK;
 }
 
 static enum rc ask_any(struct inspector *in, struct server *s, int fd,
@@ -197,13 +199,16 @@ static enum rc ask_any(struct inspector *in, struct server *s, int fd,
     snprintf(q.feature_key, sizeof q.feature_key, "%s", o->feature_key);
     for (int i = 0; i < ATTEMPTS; i++) {
         TRY(start(in, s, err));
-        if (ask(s, &q, fd, a, &reply, &ret->report)) {
+        enum rc rc = ask(s, &q, fd, a, &reply, &ret->report);
+        if (rc == RC_OK) {
             ret->signal = (int)reply.signal;
             if (reply.rc == RC_OK)
                 return RC_OK;
             return err_set(err, (enum rc)reply.rc, "", "%s could not inspect", s->program);
         }
         stop(s);
+        if (rc == RC_NOMEM)
+            return err_set(err, RC_NOMEM, "", "no memory for the report");
     }
     return err_set(err, RC_IO, "", "%s does not answer", s->program);
 }
@@ -241,12 +246,12 @@ static enum rc sniff_file(int fd, enum inspect_format *format, int64_t *size, st
     return RC_OK;
 }
 
-/* An object with the list that every report has. */
-static bool is_report(struct arena *a, struct inspection *i)
+/* An object with the list that every report has; RC_INVALID when it is none. */
+static enum rc parse_report(struct arena *a, struct inspection *i)
 {
     struct err why;
-    return json_parse(a, i->report, 0, "the report", &i->root, &why) == RC_OK &&
-           yyjson_is_arr(yyjson_obj_get(i->root, "problems"));
+    TRY(json_parse(a, i->report, 0, "the report", &i->root, &why));
+    return yyjson_is_arr(yyjson_obj_get(i->root, "problems")) ? RC_OK : RC_INVALID;
 }
 
 enum rc inspector_run(struct inspector *in, int fd, const struct inspect_options *o,
@@ -262,11 +267,13 @@ enum rc inspector_run(struct inspector *in, int fd, const struct inspect_options
     case ENGINE_GDAL: TRY(ask_any(in, &in->gdal, fd, o, a, &found, err)); break;
     case ENGINE_NONE: TRY(unread(format, size, o, PROBLEM_COUNT, a, &found.report, err)); break;
     }
-    if (!is_report(a, &found)) {
+    enum rc rc = parse_report(a, &found);
+    if (rc != RC_OK && rc != RC_NOMEM) {
         TRY(unread(format, size, o, PROBLEM_INSPECTOR_CRASHED, a, &found.report, err));
-        if (!is_report(a, &found))
-            return err_set(err, RC_NOMEM, "", "no memory for the report");
+        rc = parse_report(a, &found);
     }
+    if (rc != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory to read the report");
     *ret = found;
     return RC_OK;
 }

@@ -1,6 +1,7 @@
 /* inspect: formats by their bytes, tables of contents, the normal form of shapes, and what two
  * documents must have in common to be the same content. */
 #include <math.h>
+#include "core/clock.h"
 #include "handler/inspect_geojson.h"
 #include "handler/inspect_zip.h"
 #include "unit.h"
@@ -355,6 +356,97 @@ static void reasons(void **state)
     drop(&r);
 }
 
+/* ---- property: whatever is only written otherwise is the same content ------------------------- */
+
+#define FEATURES_MAX 12
+#define VERTICES_MAX 9
+
+struct thing {
+    int key, value, vertices;
+    double x, y, r;
+};
+
+static void put_coordinate(struct buf *out, double v, bool other)
+{
+    /* The other form has more digits than count, and an exponent. */
+    if (other)
+        buf_printf(out, "%.12e", v + ((double)rand_below(7) - 3) * 1e-9);
+    else
+        buf_printf(out, "%.6f", v);
+}
+
+static void put_ring(struct buf *out, const struct thing *t, bool other)
+{
+    size_t n = (size_t)t->vertices, start = other ? rand_below(n) : 0;
+    bool reversed = other && rand_below(2);
+    for (size_t i = 0; i <= n; i++) {
+        size_t k = (start + (reversed ? n - i % n : i)) % n;
+        double angle = 2 * M_PI * (double)k / t->vertices;
+        buf_puts(out, i ? ",[" : "[");
+        put_coordinate(out, rint((t->x + t->r * cos(angle)) * 1e6) / 1e6, other);
+        buf_byte(out, ',');
+        put_coordinate(out, rint((t->y + t->r * sin(angle)) * 1e6) / 1e6, other);
+        buf_byte(out, ']');
+    }
+}
+
+static void put_thing(struct buf *out, const struct thing *t, bool other)
+{
+    buf_puts(out, "{\"type\":\"Feature\",\"properties\":{");
+    if (other)
+        buf_printf(out, "\"v\":%d.0e0,\"none\":null,\"k\":\"\\u006b%d\"", t->value, t->key);
+    else
+        buf_printf(out, "\"k\":\"k%d\",\"none\":null,\"v\":%d", t->key, t->value);
+    buf_puts(out, other ? "},\"geometry\":{\"coordinates\":[[["
+                        : "},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":[[");
+    put_ring(out, t, other);
+    buf_puts(out, other ? "]]],\"type\":\"MultiPolygon\"}}" : "]]}}");
+}
+
+static void put_things(struct buf *out, const struct thing *t, size_t n, bool other)
+{
+    size_t shift = other ? rand_below(n) : 0;
+    buf_puts(out, other ? "{ \"features\" :\n[" : "{\"type\":\"FeatureCollection\",\"features\":[");
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(out, i ? "," : "");
+        put_thing(out, &t[(i + shift) % n], other);
+    }
+    buf_puts(out, other ? "],\"at\":1,\"type\":\"FeatureCollection\"}" : "]}");
+}
+
+static void rewritten_is_the_same(void **state)
+{
+    struct thing t[FEATURES_MAX];
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        size_t n = 1 + rand_below(FEATURES_MAX), at = rand_below(n);
+        struct buf a, b;
+        buf_init(&a, 1 << 20);
+        buf_init(&b, 1 << 20);
+        for (size_t i = 0; i < n; i++)
+            t[i] = (struct thing){.key = (int)i,
+                                  .value = (int)rand_below(1000),
+                                  .vertices = 3 + (int)rand_below(VERTICES_MAX - 2),
+                                  .x = (double)rand_below(340) - 170,
+                                  .y = (double)rand_below(160) - 80,
+                                  .r = 0.5 + (double)rand_below(100) / 100};
+        put_things(&a, t, n, false);
+        put_things(&b, t, n, true);
+        if (!same_content(a.data, b.data))
+            fail_msg("%s\nand\n%s", a.data, b.data);
+        /* and an edit is none of these */
+        buf_clear(&b);
+        if (rand_below(2))
+            t[at].r += 0.001;
+        else
+            t[at].value++;
+        put_things(&b, t, n, true);
+        assert_false(same_content(a.data, b.data));
+        buf_release(&a);
+        buf_release(&b);
+    }
+}
+
 /* The report as bytes: a change here is a new INSPECT_VERSION. */
 static void report_is_bytes(void **state)
 {
@@ -393,6 +485,7 @@ int main(void)
                                        cmocka_unit_test(what_is_the_same),
                                        cmocka_unit_test(keys),
                                        cmocka_unit_test(reasons),
+                                       cmocka_unit_test(rewritten_is_the_same),
                                        cmocka_unit_test(report_is_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

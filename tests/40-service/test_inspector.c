@@ -518,6 +518,26 @@ static void dead_server_is_replaced(void **state)
     assert_true(pid_of(INSPECT_PROGRAM_OWN) != pid);
 }
 
+/* Too little memory here is told as such, and not blamed on the file. */
+static void arena_too_small(void **state)
+{
+    struct inspection r;
+    struct err err;
+    struct arena small;
+    int fd = open(OWN "counties", O_RDONLY | O_CLOEXEC);
+    (void)state;
+    for (size_t cap = 256; cap < 16384; cap *= 2) {
+        arena_init(&small, cap);
+        enum rc rc = inspector_run(inspector, fd, &options, &small, &r, &err);
+        if (rc != RC_OK)
+            assert_rc(rc, RC_NOMEM);
+        else
+            assert_false(inspection_has(&r, PROBLEM_INSPECTOR_CRASHED));
+        arena_release(&small);
+    }
+    close(fd);
+}
+
 static void refuses_what_is_no_file(void **state)
 {
     struct inspection r;
@@ -550,6 +570,7 @@ int main(void)
                                        TEST(program_prints_the_same),
                                        TEST(no_geodata_needs_no_process),
                                        TEST(dead_server_is_replaced),
+                                       TEST(arena_too_small),
                                        TEST(refuses_what_is_no_file)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
