@@ -308,13 +308,21 @@ static yyjson_mut_val *whole_box(yyjson_mut_doc *d, const struct inspect *in)
     return box_of(d, has, box);
 }
 
+/* How GeoJSON names its CRS decides who reads it, not what it is. */
+static const char *format_name(enum inspect_format f)
+{
+    if (inspect_formats[f].engine == ENGINE_NONE)
+        return "other";
+    return inspect_formats[f == FORMAT_geojson_crs ? FORMAT_geojson : f].name;
+}
+
 static void add_head(const struct inspect *in, yyjson_mut_val *o, int64_t size)
 {
     const struct inspect_format_row *f = &inspect_formats[in->format];
     yyjson_mut_doc *d = in->doc;
     yyjson_mut_val *options = yyjson_mut_obj(d);
     json_add_str(d, o, "inspect_version", INSPECT_VERSION);
-    json_add_str(d, o, "format", f->engine == ENGINE_NONE ? "other" : f->name);
+    json_add_str(d, o, "format", format_name(in->format));
     json_add_str(d, o, "driver", *f->driver ? f->driver : NULL);
     json_add_str(d, o, "media_type", f->media_type);
     yyjson_mut_obj_add_int(d, o, "size", size);

@@ -201,6 +201,7 @@ static void projected(void **state)
                      number_at(&degrees, "/totals/area_km2"));
     struct inspection old = inspect_path(GDAL "utm.geojson");
     assert_string_equal(text_at(&old, "/layers/0/crs/code"), "EPSG:26914");
+    assert_string_equal(text_at(&old, "/format"), "geojson");
 }
 
 /* Compression and tiling are bytes, not content. */
@@ -357,6 +358,25 @@ static void memory_limit(void **state)
     inspector_free(&in);
 }
 
+/* Beyond the limit features are counted and digested, but not listed. */
+static void many_features(void **state)
+{
+    int fd = file_of(STR("{\"type\":\"FeatureCollection\",\"features\":["));
+    FILE *f = fdopen(dup(fd), "a");
+    (void)state;
+    assert_non_null(f);
+    for (int i = 0; i <= INSPECT_LISTED_MAX; i++)
+        fprintf(f, "%s{\"type\":\"Feature\",\"properties\":{\"GEOID\":%d}}", i ? "," : "", i);
+    fputs("]}", f);
+    fclose(f);
+    struct inspection r = inspect_fd(inspector, fd);
+    assert_string_equal(problems_of(&r), "");
+    assert_int_equal(number_at(&r, "/totals/features"), INSPECT_LISTED_MAX + 1);
+    assert_true(yyjson_is_null(yyjson_obj_get(r.root, "features")));
+    assert_int_equal(strlen(text_at(&r, "/content_digest")), 64);
+    close(fd);
+}
+
 /* ---- I9 -------------------------------------------------------------------------------------- */
 
 static void check_pure(const char *folder, struct inspector *other, FILE *reports)
@@ -449,6 +469,28 @@ static void program_prints_the_same(void **state)
         assert_memory_equal(out.data, r.report.p, r.report.n);
         buf_release(&out);
     }
+}
+
+static int exit_of(const char *arguments)
+{
+    char command[512];
+    snprintf(command, sizeof command, "%s/freshet-inspect %s >/dev/null 2>&1", programs(),
+             arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void exit_codes(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_of("--help"), 0);
+    assert_int_equal(exit_of(OWN "random"), 0);
+    assert_int_equal(exit_of("--precision-m 1 --timeout-s 5 --memory-mb 100 " OWN "counties"), 0);
+    assert_int_equal(exit_of("/nowhere"), 1);
+    assert_int_equal(exit_of("tests"), 1);
+    assert_int_equal(exit_of(""), 2);
+    assert_int_equal(exit_of("--precision-m 0 x"), 2);
+    assert_int_equal(exit_of("--unknown x"), 2);
 }
 
 /* ---- other files, and processes -------------------------------------------------------------- */
@@ -566,6 +608,8 @@ int main(void)
                                        TEST(cut_files),
                                        TEST(time_limit),
                                        TEST(memory_limit),
+                                       TEST(many_features),
+                                       TEST(exit_codes),
                                        TEST(pure),
                                        TEST(program_prints_the_same),
                                        TEST(no_geodata_needs_no_process),
