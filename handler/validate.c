@@ -1,11 +1,11 @@
-/* validate: the first and the last bytes of a file, its JSON where it has some, and a function per
- * rule over them. A new rule is a row in rules.def and a function here. */
+/* validate: the first and the last bytes of a file, its JSON where it is no geodata, its inspection,
+ * and a function per rule over them. A new rule is a row in rules.def and a function here. */
 #include "handler/validate.h"
 
 #include <errno.h>
+#include <math.h>
 #include <unistd.h>
 #include "handler/facts.h"
-#include "handler/geojson.h"
 
 #define HEAD_MAX (64 << 10)
 #define TAIL_MAX (22 + 65535) /* a zip's end record and the longest comment behind it */
@@ -36,8 +36,8 @@ struct view {
     struct str head, tail;
     enum kind kind; /* expected */
     bool parsed, parse_failed;
-    yyjson_val *root;   /* when parsed */
-    struct geojson geo; /* when parsed */
+    yyjson_val *root;                   /* when parsed */
+    const struct summary *now, *before; /* before NULL: no head */
 };
 
 const char *verdict_name(enum verdict v)
@@ -173,7 +173,7 @@ static const char *rule_json_whole(const struct view *v)
 {
     if (v->parse_failed)
         return "does not parse as JSON";
-    return v->parsed || ends_match(v) ? NULL : "does not end as JSON does";
+    return v->parsed || v->now->geodata || ends_match(v) ? NULL : "does not end as JSON does";
 }
 
 /* ArcGIS and its kin answer 200 with {"error":{"code":498,...}}. */
@@ -181,37 +181,13 @@ static const char *rule_json_no_error(const struct view *v)
 {
     yyjson_val *e = v->parsed ? yyjson_obj_get(v->root, "error") : NULL;
     bool error = yyjson_obj_get(e, "code") || yyjson_obj_get(e, "message");
-    return error && !v->geo.is_geojson ? "an error document of a service" : NULL;
+    return error ? "an error document of a service" : NULL;
 }
 
 static const char *rule_geojson_type(const struct view *v)
 {
-    return !v->parsed || v->geo.is_geojson ? NULL : "JSON, but not of a GeoJSON type";
-}
-
-static const char *rule_geometry_form(const struct view *v)
-{
-    return v->geo.malformed ? "a geometry is not made of proper positions" : NULL;
-}
-
-static const char *rule_geometry_range(const struct view *v)
-{
-    return v->geo.outside ? "coordinates are not degrees of longitude and latitude" : NULL;
-}
-
-static const char *rule_inside_region(const struct view *v)
-{
-    const double *b = v->geo.bbox, *r = v->expect->region;
-    if (!v->expect->has_region || v->geo.positions == 0)
-        return NULL;
-    bool inside = b[0] >= r[0] && b[1] >= r[1] && b[2] <= r[2] && b[3] <= r[3];
-    return inside ? NULL : "the data reaches out of the region of the source";
-}
-
-static const char *rule_min_features(const struct view *v)
-{
-    bool few = v->geo.is_geojson && v->geo.features < v->expect->min_features;
-    return few ? "fewer features than the source asks for" : NULL;
+    bool other = v->now->geodata && !str_starts(str_of(v->now->format), STR("geojson"));
+    return v->parsed || other ? "not of a GeoJSON type" : NULL;
 }
 
 static const char *rule_csv_text(const struct view *v)
@@ -294,9 +270,118 @@ static const char *rule_pdf_begin(const struct view *v)
     return str_starts(v->head, STR("%PDF-")) ? NULL : "does not start as a PDF does";
 }
 
+/* ---- rules about the inspection ---------------------------------------------------------------- */
+
+static const char *told(const struct view *v, enum inspect_problem p, const char *why)
+{
+    return v->now->problems[p] > 0 ? why : NULL;
+}
+
+static const char *rule_inspected(const struct view *v)
+{
+    return told(v, PROBLEM_INSPECTOR_CRASHED, "its inspection ended without a report");
+}
+
+static const char *rule_in_time(const struct view *v)
+{
+    return told(v, PROBLEM_TIME_LIMIT, "its inspection took longer than inspect_timeout_s");
+}
+
+static const char *rule_inspect_cap(const struct view *v)
+{
+    return told(v, PROBLEM_TOO_LARGE, "beyond a limit of the inspector");
+}
+
+static const char *rule_archive_safe(const struct view *v)
+{
+    return told(v, PROBLEM_ARCHIVE_UNSAFE, "names, links or sizes that no honest archive has");
+}
+
+static const char *rule_parses(const struct view *v)
+{
+    return told(v, PROBLEM_PARSE_ERROR, "does not parse as its format");
+}
+
+/* JSON that only mentions GeoJSON, an archive of texts: no harm, unless geodata is asked for. */
+static const char *rule_has_geodata(const struct view *v)
+{
+    return v->expect->geodata && !v->now->geodata ? "no layer with features, no pixels" : NULL;
+}
+
+static bool in_degrees(const struct summary *s)
+{
+    const double *b = s->bbox;
+    return b[0] >= -180 && b[1] >= -90 && b[2] <= 180 && b[3] <= 90;
+}
+
+static const char *rule_crs_known(const struct view *v)
+{
+    if (v->now->has_bbox && !in_degrees(v->now))
+        return "coordinates are not degrees of longitude and latitude";
+    return told(v, PROBLEM_CRS_MISSING_OR_INVALID, "cannot be brought to longitude and latitude");
+}
+
+static const char *rule_geometry_valid(const struct view *v)
+{
+    const char *why = told(v, PROBLEM_GEOMETRY_INVALID, "a geometry is not valid");
+    return why ? why : told(v, PROBLEM_COORDINATES_OUT_OF_RANGE, "a coordinate is no place");
+}
+
+static const char *rule_inside_region(const struct view *v)
+{
+    const double *b = v->now->bbox, *r = v->expect->region;
+    if (!v->expect->has_region || !v->now->has_bbox)
+        return NULL;
+    bool inside = b[0] >= r[0] && b[1] >= r[1] && b[2] <= r[2] && b[3] <= r[3];
+    return inside ? NULL : "the data reaches out of the region of the source";
+}
+
+static const char *rule_min_features(const struct view *v)
+{
+    bool few = v->now->features >= 0 && v->now->features < v->expect->min_features;
+    return few ? "fewer features than the source asks for" : NULL;
+}
+
+static const char *rule_key_there(const struct view *v)
+{
+    return told(v, PROBLEM_KEY_MISSING, "a feature has no value for the feature key");
+}
+
+static const char *rule_key_unique(const struct view *v)
+{
+    return told(v, PROBLEM_KEY_COLLISION, "two features have the same feature key");
+}
+
+/* From nothing to something is more than any limit; from nothing to nothing is none. */
+static bool drifts(double before, double now, double limit_pct)
+{
+    return limit_pct >= 0 && fabs(now - before) * 100 > limit_pct * before;
+}
+
+static bool comparable(const struct view *v)
+{
+    return v->before && v->before->features >= 0 && v->now->features >= 0;
+}
+
+static const char *rule_count_drift(const struct view *v)
+{
+    if (!comparable(v) ||
+        !drifts((double)v->before->features, (double)v->now->features, v->expect->count_drift_pct))
+        return NULL;
+    return "the number of features moved more than limits.count_drift_pct allows";
+}
+
+static const char *rule_area_drift(const struct view *v)
+{
+    if (!comparable(v) || !drifts(v->before->area_km2, v->now->area_km2, v->expect->area_drift_pct))
+        return NULL;
+    return "the area moved more than limits.area_drift_pct allows";
+}
+
 #define KIND(name) (1u << KIND_##name)
-#define ANY (~0u)
-#define ANY_BUT(name) (~KIND(name))
+#define INSPECTED (1u << 31) /* any kind, when there was something to inspect */
+#define ANY (~INSPECTED)
+#define ANY_BUT(name) (ANY & ~KIND(name))
 static const struct {
     const char *name, *reason;
     unsigned applies;
@@ -341,7 +426,7 @@ static enum rc read_part(struct arena *a, int fd, int64_t at, int64_t n, struct 
 
 static bool wants_parsing(const struct view *v)
 {
-    if (v->size > VALIDATE_PARSE_MAX)
+    if (v->size > VALIDATE_PARSE_MAX || v->now->geodata)
         return false;
     return v->kind == KIND_json || v->kind == KIND_geojson ||
            (v->kind == KIND_any && looks_like_json(v));
@@ -359,8 +444,6 @@ static enum rc parse(struct arena *a, int fd, struct view *v, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory to parse the data");
     v->parsed = rc == RC_OK;
     v->parse_failed = !v->parsed;
-    if (v->parsed)
-        geojson_scan(v->root, &v->geo);
     return RC_OK;
 }
 
@@ -379,8 +462,10 @@ static const char *told_type(const struct view *v)
 {
     if (v->kind != KIND_any)
         return kinds[v->kind].type;
+    if (v->now->geodata)
+        return v->now->media_type;
     if (v->parsed)
-        return kinds[v->geo.is_geojson ? KIND_geojson : KIND_json].type;
+        return kinds[KIND_json].type;
     if (!rule_zip_begin(v))
         return kinds[KIND_zip].type;
     if (!rule_gzip_begin(v))
@@ -402,11 +487,18 @@ static void add_reason(struct validation *r, const char *code)
     r->reasons[r->n_reasons++] = code;
 }
 
+static bool was_inspected(const struct view *v)
+{
+    const char *f = v->now->format;
+    return v->expect->geodata || (*f && strcmp(f, "other") != 0);
+}
+
 static void apply_rules(const struct view *v, yyjson_mut_doc *d, yyjson_mut_val *list,
                         struct validation *r)
 {
+    unsigned applies = 1u << v->kind | (was_inspected(v) ? INSPECTED : 0);
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        if (!(rules[i].applies & 1u << v->kind))
+        if (!(rules[i].applies & applies))
             continue;
         const char *why = rules[i].broken(v);
         yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, list);
@@ -419,17 +511,19 @@ static void apply_rules(const struct view *v, yyjson_mut_doc *d, yyjson_mut_val 
         json_add_str(d, o, "detail", why);
         r->failed++;
         add_reason(r, rules[i].reason);
-        if (rules[i].verdict > r->outcome)
-            r->outcome = rules[i].verdict;
+        if (rules[i].verdict <= r->outcome)
+            continue;
+        r->outcome = rules[i].verdict;
+        r->reason = rules[i].reason;
     }
 }
 
 static void add_numbers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct view *v,
                         struct validation *r)
 {
-    r->features = v->geo.is_geojson ? v->geo.features : -1;
-    r->has_bbox = v->geo.positions > 0 && !v->geo.outside && !v->geo.malformed;
-    memcpy(r->bbox, v->geo.bbox, sizeof r->bbox);
+    r->features = v->now->features;
+    r->has_bbox = v->now->has_bbox && in_degrees(v->now);
+    memcpy(r->bbox, v->now->bbox, sizeof r->bbox);
     if (r->features >= 0)
         yyjson_mut_obj_add_int(d, o, "features", r->features);
     else
@@ -446,7 +540,7 @@ static void add_numbers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct view 
 static enum rc report(struct arena *a, const struct view *v, struct validation *ret,
                       struct err *err)
 {
-    struct validation r = {.outcome = VERDICT_PASS};
+    struct validation r = {.outcome = VERDICT_PASS, .reason = "", .now = *v->now};
     yyjson_mut_doc *d = json_doc(a);
     yyjson_mut_val *o = yyjson_mut_obj(d), *list = yyjson_mut_arr(d);
     yyjson_mut_doc_set_root(d, o);
@@ -462,6 +556,8 @@ static enum rc report(struct arena *a, const struct view *v, struct validation *
     for (size_t i = 0; i < r.n_reasons; i++)
         yyjson_mut_arr_add_str(d, codes, r.reasons[i]);
     add_numbers(d, o, v, &r);
+    if (*v->now->format)
+        yyjson_mut_obj_add_val(d, o, "inspection", summary_json(d, v->now));
     yyjson_mut_obj_add_val(d, o, "rules", list);
     TRY(json_write(a, d, 0, &r.report, err));
     *ret = r;
@@ -474,15 +570,20 @@ void expectation_of(const struct source *s, int64_t max_bytes, struct expectatio
                                 .url = s->url,
                                 .max_bytes = max_bytes,
                                 .has_region = s->has_region,
-                                .min_features = s->min_features};
+                                .min_features = s->min_features,
+                                .count_drift_pct = s->count_drift_pct,
+                                .area_drift_pct = s->area_drift_pct};
     memcpy(ret->region, s->region_bbox, sizeof ret->region);
+    ret->geodata = *s->feature_key || s->has_region || s->min_features > 0 ||
+                   s->count_drift_pct >= 0 || s->area_drift_pct >= 0;
 }
 
 enum rc validate(struct arena *a, int fd, int64_t size, const struct expectation *e,
-                 struct validation *ret, struct err *err)
+                 const struct summary *now, const struct summary *before, struct validation *ret,
+                 struct err *err)
 {
     CLEANUP(arena_release) struct arena work;
-    struct view v = {.expect = e, .size = size};
+    struct view v = {.expect = e, .size = size, .now = now, .before = before};
     arena_init(&work, PARSE_MEMORY_MAX);
     TRY(look(&work, fd, &v, err));
     return report(a, &v, ret, err);

@@ -206,6 +206,19 @@ enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id, stru
     return RC_OK;
 }
 
+enum rc change_qa(struct ledger *l, struct arena *a, int64_t src_no, const struct sha256 *sha,
+                  struct str *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    *ret = STR("");
+    TRY(query_open(l, Q_CHANGE_QA, &q, err, "ih", src_no, sha));
+    enum rc rc = query_next(l, &q, err);
+    if (rc != RC_OK)
+        return rc == RC_NOT_FOUND ? RC_OK : rc;
+    *ret = col_str(a, &q, 0);
+    return ret->p ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for a validation report");
+}
+
 enum rc item_get(struct ledger *l, struct arena *a, const char *item_id, struct str *ret,
                  struct err *err)
 {
