@@ -65,9 +65,9 @@ static yyjson_mut_val *key_of(yyjson_mut_doc *d, yyjson_val *feature)
 {
     yyjson_val *key = yyjson_obj_get(feature, "key");
     CLEANUP(buf_release) struct buf b;
+    buf_init(&b, 4 * INSPECT_KEY_MAX);
     if (!yyjson_is_str(key))
         return yyjson_mut_null(d);
-    buf_init(&b, 4 * INSPECT_KEY_MAX);
     for (const char *p = yyjson_get_str(key); *p; p++)
         buf_add(&b, (unsigned char)*p < ' ' ? "\xef\xbf\xbd" : p, (unsigned char)*p < ' ' ? 3 : 1);
     return yyjson_mut_strncpy(d, b.data ? b.data : "", b.len);

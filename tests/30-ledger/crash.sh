@@ -199,7 +199,7 @@ try_twice() { # the recovery dies too, where it gets that far
 }
 
 "${CC:-gcc}" -O1 -Wall -Werror -shared -fPIC -D_GNU_SOURCE -o "$work/killat.so" $here/killat.c
-cp "$B/freshet" "$work/freshet" # a build that runs meanwhile must not disturb the sweep
+cp "$B/freshet" "$B/freshet-inspect" "$B/freshet-inspect-gdal" "$work" # a build that runs meanwhile must not disturb the sweep
 bin=$work/freshet
 start_upstream
 prepare
