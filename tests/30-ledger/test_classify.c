@@ -7,8 +7,8 @@
 #define LIST(features) "{\"type\":\"FeatureCollection\",\"features\":[" features "]}"
 #define SHAPE(id, name, w, s, e, n)                                                                \
     "{\"type\":\"Feature\",\"properties\":{\"GEOID\":\"" id "\",\"name\":\"" name                  \
-    "\"},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":[[[" #w "," #s "],[" #e "," #s "],["   \
-    #e "," #n "],[" #w "," #n "],[" #w "," #s "]]]}}"
+    "\"},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":[[[" #w "," #s "],[" #e "," #s         \
+    "],[" #e "," #n "],[" #w "," #n "],[" #w "," #s "]]]}}"
 #define ADAMS SHAPE("20001", "Adams", -98, 38, -97, 39)
 #define BARTON SHAPE("20003", "Barton", -97, 38, -96, 39)
 #define CLARK SHAPE("20005", "Clark", -96, 38, -95, 39)
@@ -162,8 +162,9 @@ static void edits_are_told_by_key(void **state)
     struct source s = counties("public", KEYED);
     (void)state;
     promoted(&s, COUNTIES);
-    const char *event = promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.5) "," BARTON
-                                          "," CLARK "," SHAPE("20009", "Ellis", -94, 38, -93, 39)));
+    const char *event = promoted(
+        &s, LIST(SHAPE("20001", "Adams", -98, 38, -97,
+                       39.5) "," BARTON "," CLARK "," SHAPE("20009", "Ellis", -94, 38, -93, 39)));
     yyjson_val *d = delta_of(event), *e = json_of(change_of(event).entry);
     assert_delta(event, "local", 1, 1, 1);
     assert_string_equal(text(d, "/features/added/0/key"), "20009");
@@ -185,8 +186,8 @@ static void attributes_alone(void **state)
     struct source s = counties("public", KEYED);
     (void)state;
     promoted(&s, COUNTIES);
-    const char *event =
-        promoted(&s, LIST(SHAPE("20001", "Adam", -98, 38, -97, 39) "," BARTON "," CLARK "," DOUGLAS));
+    const char *event = promoted(
+        &s, LIST(SHAPE("20001", "Adam", -98, 38, -97, 39) "," BARTON "," CLARK "," DOUGLAS));
     assert_delta(event, "attributes_only", 0, 0, 1);
     assert_false(yyjson_get_bool(yyjson_ptr_get(delta_of(event), "/features/modified/0/moved")));
 }
@@ -198,8 +199,8 @@ static void without_a_key_shapes_are_matched(void **state)
     (void)state;
     promoted(&s, COUNTIES);
     const char *event =
-        promoted(&s, LIST(SHAPE("20001", "Adam", -98, 38, -97, 39) "," BARTON "," CLARK ","
-                          SHAPE("20007", "Douglas", -95, 38, -94, 39.1)));
+        promoted(&s, LIST(SHAPE("20001", "Adam", -98, 38, -97, 39) "," BARTON "," CLARK "," SHAPE(
+                         "20007", "Douglas", -95, 38, -94, 39.1)));
     assert_delta(event, "local", 1, 1, 1);
 }
 
@@ -208,9 +209,9 @@ static void redrawn_is_not_moved(void **state)
     struct source s = counties("public", KEYED);
     (void)state;
     promoted(&s, COUNTIES);
-    const char *event = promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.001) ","
-                                          SHAPE("20003", "Barton", -97, 38, -96, 39.001) "," CLARK
-                                          "," DOUGLAS));
+    const char *event =
+        promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.001) "," SHAPE(
+                         "20003", "Barton", -97, 38, -96, 39.001) "," CLARK "," DOUGLAS));
     assert_delta(event, "redigitised", 0, 0, 2);
 }
 
@@ -220,8 +221,8 @@ static void another_file_is_a_replacement(void **state)
     (void)state;
     promoted(&s, COUNTIES);
     const char *event =
-        promoted(&s, LIST(ADAMS "," SHAPE("31001", "A", 1, 1, 2, 2) "," SHAPE("31003", "B", 2, 1, 3, 2)
-                          "," SHAPE("31005", "C", 3, 1, 4, 2)));
+        promoted(&s, LIST(ADAMS "," SHAPE("31001", "A", 1, 1, 2, 2) "," SHAPE(
+                         "31003", "B", 2, 1, 3, 2) "," SHAPE("31005", "C", 3, 1, 4, 2)));
     assert_delta(event, "replaced", 3, 3, 0);
 }
 
@@ -274,8 +275,8 @@ static void keys_are_foreign_text(void **state)
     struct source s = counties("public", KEYED);
     (void)state;
     promoted(&s, COUNTIES);
-    const char *event =
-        promoted(&s, LIST(ADAMS "," BARTON "," CLARK "," SHAPE("\\u001f/x", "Ellis", -94, 38, -93, 39)));
+    const char *event = promoted(
+        &s, LIST(ADAMS "," BARTON "," CLARK "," SHAPE("\\u001f/x", "Ellis", -94, 38, -93, 39)));
     assert_string_equal(text(delta_of(event), "/features/added/0/key"), "\xef\xbf\xbd/x");
 }
 
@@ -307,7 +308,8 @@ static void long_lists_are_cut_and_counted(void **state)
 
 static void drift_is_held(void **state)
 {
-    struct source s = counties("public", ",\"limits\":{\"count_drift_pct\":20,\"area_drift_pct\":30}");
+    struct source s =
+        counties("public", ",\"limits\":{\"count_drift_pct\":20,\"area_drift_pct\":30}");
     (void)state;
     promoted(&s, COUNTIES);
     assert_held(&s, LIST(ADAMS "," BARTON "," CLARK), "DISTRIBUTION_SHIFT_HIGH");
@@ -315,7 +317,8 @@ static void drift_is_held(void **state)
                 LIST(SHAPE("20001", "Adams", -98, 38, -97, 41) "," BARTON "," CLARK "," DOUGLAS),
                 "DISTRIBUTION_SHIFT_HIGH");
     assert_head(&s, 1, COUNTIES);
-    promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.5) "," BARTON "," CLARK "," DOUGLAS));
+    promoted(&s,
+             LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.5) "," BARTON "," CLARK "," DOUGLAS));
 }
 
 static void bad_shapes_and_keys_are_held(void **state)
