@@ -1,24 +1,14 @@
-/* validate: the first and the last bytes of a file, its JSON where it is no geodata, its inspection,
- * and a function per rule over them. A new rule is a row in rules.def and a function here. */
-#include "handler/validate.h"
+/* validate: looks at a file, asks every rule, writes the report. A new rule is a row in rules.def and a
+ * function in rules_bytes.c or rules_inspection.c. */
+#include "handler/validate_internal.h"
 
 #include <errno.h>
-#include <math.h>
 #include <unistd.h>
 #include "handler/facts.h"
 
 #define HEAD_MAX (64 << 10)
 #define TAIL_MAX (22 + 65535) /* a zip's end record and the longest comment behind it */
-#define CSV_LINES 20          /* enough to see that columns do not line up */
 #define PARSE_MEMORY_MAX ((size_t)VALIDATE_PARSE_MAX * 32)
-
-enum kind {
-    KIND_any,
-#define X(name, type, types, endings) KIND_##name,
-#include "handler/kinds.def"
-#undef X
-    KIND_COUNT
-};
 
 static const struct {
     const char *type, *types, *endings;
@@ -27,17 +17,6 @@ static const struct {
 #define X(name, type, types, endings) [KIND_##name] = {type, types, endings},
 #include "handler/kinds.def"
 #undef X
-};
-
-/* What the rules look at. */
-struct view {
-    const struct expectation *expect;
-    int64_t size;
-    struct str head, tail;
-    enum kind kind; /* expected */
-    bool parsed, parse_failed;
-    yyjson_val *root;                   /* when parsed */
-    const struct summary *now, *before; /* before NULL: no head */
 };
 
 const char *verdict_name(enum verdict v)
@@ -88,295 +67,13 @@ static enum kind expected_kind(const struct expectation *e)
     return KIND_any;
 }
 
-static struct str skip_space(struct str s)
-{
-    if (str_starts(s, STR("\xEF\xBB\xBF")))
-        s.p += 3, s.n -= 3;
-    while (s.n > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r' || *s.p == '\n'))
-        s.p++, s.n--;
-    return s;
-}
-
 static bool looks_like_json(const struct view *v)
 {
-    struct str s = skip_space(v->head);
+    struct str s = rule_text(v->head);
     return s.n > 0 && (*s.p == '{' || *s.p == '[');
 }
 
-static bool contains(struct str s, struct str word)
-{
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (str_ieq((struct str){s.p + i, word.n}, word))
-            return true;
-    return false;
-}
-
-static bool looks_like_html(struct str head)
-{
-    struct str s = skip_space(head);
-    if (s.n == 0 || *s.p != '<')
-        return false;
-    if (s.n > 1024)
-        s.n = 1024;
-    return contains(s, STR("<!doctype html")) || contains(s, STR("<html"));
-}
-
 /* ---- rules ----------------------------------------------------------------------------------- */
-
-static const char *rule_not_empty(const struct view *v)
-{
-    return v->size > 0 ? NULL : "there is not a single byte";
-}
-
-static const char *rule_size_cap(const struct view *v)
-{
-    return v->size <= v->expect->max_bytes ? NULL : "larger than the limit";
-}
-
-static const char *rule_no_html(const struct view *v)
-{
-    return looks_like_html(v->head) ? "a web page instead of data" : NULL;
-}
-
-static const char *rule_zip_begin(const struct view *v)
-{
-    bool ok = str_starts(v->head, STR("PK\x03\x04")) || str_starts(v->head, STR("PK\x05\x06"));
-    return ok ? NULL : "does not start as a zip does";
-}
-
-/* The end record sits where its comment reaches exactly to the end of the file. */
-static const char *rule_zip_end(const struct view *v)
-{
-    const unsigned char *t = (const unsigned char *)v->tail.p;
-    for (size_t i = v->tail.n; i-- > 0;) {
-        size_t left = v->tail.n - i;
-        if (left < 22 || memcmp(t + i, "PK\x05\x06", 4) != 0)
-            continue;
-        if ((size_t)(t[i + 20] | t[i + 21] << 8) != left - 22)
-            continue;
-        return t[i + 10] | t[i + 11] ? NULL : "the zip holds no entries";
-    }
-    return "the zip has no end record: it is cut off";
-}
-
-/* Too large to parse: at least the ends must fit each other. */
-static bool ends_match(const struct view *v)
-{
-    struct str head = skip_space(v->head), tail = str_trim(v->tail);
-    if (head.n == 0 || tail.n == 0)
-        return false;
-    char last = tail.p[tail.n - 1];
-    return (*head.p == '{' && last == '}') || (*head.p == '[' && last == ']');
-}
-
-static const char *rule_json_whole(const struct view *v)
-{
-    if (v->parse_failed)
-        return "does not parse as JSON";
-    return v->parsed || v->now->geodata || ends_match(v) ? NULL : "does not end as JSON does";
-}
-
-/* ArcGIS and its kin answer 200 with {"error":{"code":498,...}}. */
-static const char *rule_json_no_error(const struct view *v)
-{
-    yyjson_val *e = v->parsed ? yyjson_obj_get(v->root, "error") : NULL;
-    bool error = yyjson_obj_get(e, "code") || yyjson_obj_get(e, "message");
-    return error ? "an error document of a service" : NULL;
-}
-
-static const char *rule_geojson_type(const struct view *v)
-{
-    bool other = v->now->geodata && !str_starts(str_of(v->now->format), STR("geojson"));
-    return v->parsed || other ? "not of a GeoJSON type" : NULL;
-}
-
-static const char *rule_csv_text(const struct view *v)
-{
-    return memchr(v->head.p, 0, v->head.n) ? "a NUL byte in what should be text" : NULL;
-}
-
-static char csv_separator(struct str line)
-{
-    static const char choice[] = ",;\t|";
-    char best = ',';
-    size_t most = 0;
-    for (const char *c = choice; *c; c++) {
-        size_t n = 0;
-        for (size_t i = 0; i < line.n; i++)
-            n += line.p[i] == *c;
-        if (n > most) {
-            most = n;
-            best = *c;
-        }
-    }
-    return best;
-}
-
-/* Columns of the record that *s starts with; *s moves behind it. 0 when it is not complete. */
-static size_t csv_record(struct str *s, char separator)
-{
-    size_t columns = 1;
-    bool quoted = false;
-    for (size_t i = 0; i < s->n; i++) {
-        char c = s->p[i];
-        if (c == '"')
-            quoted = !quoted;
-        else if (!quoted && c == separator)
-            columns++;
-        else if (!quoted && c == '\n') {
-            s->p += i + 1;
-            s->n -= i + 1;
-            return columns;
-        }
-    }
-    return 0;
-}
-
-static const char *rule_csv_columns(const struct view *v)
-{
-    struct str rest = skip_space(v->head), line = {"", 0}, look = rest;
-    (void)str_next(&look, '\n', &line);
-    char separator = csv_separator(line);
-    size_t first = csv_record(&rest, separator);
-    for (int i = 1; i < CSV_LINES && rest.n > 0; i++) {
-        bool blank = *rest.p == '\n' || *rest.p == '\r';
-        size_t columns = csv_record(&rest, separator);
-        if (columns == 0)
-            break;
-        if (columns != first && !blank)
-            return "the first lines differ in their number of columns";
-    }
-    return NULL;
-}
-
-static const char *rule_xml_begin(const struct view *v)
-{
-    return str_starts(skip_space(v->head), STR("<")) ? NULL : "does not start with a tag";
-}
-
-static const char *rule_gzip_begin(const struct view *v)
-{
-    return str_starts(v->head, STR("\x1f\x8b")) ? NULL : "does not start as gzip does";
-}
-
-static const char *rule_gpkg_begin(const struct view *v)
-{
-    bool ok = str_starts(v->head, STR("SQLite format 3\0"));
-    return ok ? NULL : "does not start as an SQLite file does";
-}
-
-static const char *rule_pdf_begin(const struct view *v)
-{
-    return str_starts(v->head, STR("%PDF-")) ? NULL : "does not start as a PDF does";
-}
-
-/* ---- rules about the inspection ---------------------------------------------------------------- */
-
-static const char *told(const struct view *v, enum inspect_problem p, const char *why)
-{
-    return v->now->problems[p] > 0 ? why : NULL;
-}
-
-static const char *rule_inspected(const struct view *v)
-{
-    return told(v, PROBLEM_INSPECTOR_CRASHED, "its inspection ended without a report");
-}
-
-static const char *rule_in_time(const struct view *v)
-{
-    return told(v, PROBLEM_TIME_LIMIT, "its inspection took longer than inspect_timeout_s");
-}
-
-static const char *rule_inspect_cap(const struct view *v)
-{
-    return told(v, PROBLEM_TOO_LARGE, "beyond a limit of the inspector");
-}
-
-static const char *rule_archive_safe(const struct view *v)
-{
-    return told(v, PROBLEM_ARCHIVE_UNSAFE, "names, links or sizes that no honest archive has");
-}
-
-static const char *rule_parses(const struct view *v)
-{
-    return told(v, PROBLEM_PARSE_ERROR, "does not parse as its format");
-}
-
-/* JSON that only mentions GeoJSON, an archive of texts: no harm, unless geodata is asked for. */
-static const char *rule_has_geodata(const struct view *v)
-{
-    return v->expect->geodata && !v->now->geodata ? "no layer with features, no pixels" : NULL;
-}
-
-static bool in_degrees(const struct summary *s)
-{
-    const double *b = s->bbox;
-    return b[0] >= -180 && b[1] >= -90 && b[2] <= 180 && b[3] <= 90;
-}
-
-static const char *rule_crs_known(const struct view *v)
-{
-    if (v->now->has_bbox && !in_degrees(v->now))
-        return "coordinates are not degrees of longitude and latitude";
-    return told(v, PROBLEM_CRS_MISSING_OR_INVALID, "cannot be brought to longitude and latitude");
-}
-
-static const char *rule_geometry_valid(const struct view *v)
-{
-    const char *why = told(v, PROBLEM_GEOMETRY_INVALID, "a geometry is not valid");
-    return why ? why : told(v, PROBLEM_COORDINATES_OUT_OF_RANGE, "a coordinate is no place");
-}
-
-static const char *rule_inside_region(const struct view *v)
-{
-    const double *b = v->now->bbox, *r = v->expect->region;
-    if (!v->expect->has_region || !v->now->has_bbox)
-        return NULL;
-    bool inside = b[0] >= r[0] && b[1] >= r[1] && b[2] <= r[2] && b[3] <= r[3];
-    return inside ? NULL : "the data reaches out of the region of the source";
-}
-
-static const char *rule_min_features(const struct view *v)
-{
-    bool few = v->now->features >= 0 && v->now->features < v->expect->min_features;
-    return few ? "fewer features than the source asks for" : NULL;
-}
-
-static const char *rule_key_there(const struct view *v)
-{
-    return told(v, PROBLEM_KEY_MISSING, "a feature has no value for the feature key");
-}
-
-static const char *rule_key_unique(const struct view *v)
-{
-    return told(v, PROBLEM_KEY_COLLISION, "two features have the same feature key");
-}
-
-/* From nothing to something is more than any limit; from nothing to nothing is none. */
-static bool drifts(double before, double now, double limit_pct)
-{
-    return limit_pct >= 0 && fabs(now - before) * 100 > limit_pct * before;
-}
-
-static bool comparable(const struct view *v)
-{
-    return v->before && v->before->features >= 0 && v->now->features >= 0;
-}
-
-static const char *rule_count_drift(const struct view *v)
-{
-    if (!comparable(v) ||
-        !drifts((double)v->before->features, (double)v->now->features, v->expect->count_drift_pct))
-        return NULL;
-    return "the number of features moved more than limits.count_drift_pct allows";
-}
-
-static const char *rule_area_drift(const struct view *v)
-{
-    if (!comparable(v) || !drifts(v->before->area_km2, v->now->area_km2, v->expect->area_drift_pct))
-        return NULL;
-    return "the area moved more than limits.area_drift_pct allows";
-}
 
 #define KIND(name) (1u << KIND_##name)
 #define INSPECTED (1u << 31) /* any kind, when there was something to inspect */
@@ -522,7 +219,7 @@ static void add_numbers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct view 
                         struct validation *r)
 {
     r->features = v->now->features;
-    r->has_bbox = v->now->has_bbox && in_degrees(v->now);
+    r->has_bbox = v->now->has_bbox && rule_in_degrees(v->now);
     memcpy(r->bbox, v->now->bbox, sizeof r->bbox);
     if (r->features >= 0)
         yyjson_mut_obj_add_int(d, o, "features", r->features);
