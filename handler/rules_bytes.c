@@ -80,7 +80,9 @@ const char *rule_json_whole(const struct view *v)
 {
     if (v->parse_failed)
         return "does not parse as JSON";
-    return v->parsed || v->now->geodata || ends_match(v) ? NULL : "does not end as JSON does";
+    if (v->parsed || v->now->geodata || rule_unread(v->now))
+        return NULL;
+    return ends_match(v) ? NULL : "does not end as JSON does";
 }
 
 /* ArcGIS and its kin answer 200 with {"error":{"code":498,...}}. */

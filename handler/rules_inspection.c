@@ -3,6 +3,14 @@
 
 #include <math.h>
 
+bool rule_unread(const struct summary *s)
+{
+    return s->problems[PROBLEM_PARSE_ERROR] + s->problems[PROBLEM_TOO_LARGE] +
+               s->problems[PROBLEM_ARCHIVE_UNSAFE] + s->problems[PROBLEM_TIME_LIMIT] +
+               s->problems[PROBLEM_INSPECTOR_CRASHED] >
+           0;
+}
+
 static const char *told(const struct view *v, enum inspect_problem p, const char *why)
 {
     return v->now->problems[p] > 0 ? why : NULL;
@@ -36,7 +44,8 @@ const char *rule_parses(const struct view *v)
 /* JSON that only mentions GeoJSON, an archive of texts: no harm, unless geodata is asked for. */
 const char *rule_has_geodata(const struct view *v)
 {
-    return v->expect->geodata && !v->now->geodata ? "no layer with features, no pixels" : NULL;
+    bool none = !v->now->geodata && !rule_unread(v->now);
+    return v->expect->geodata && none ? "no layer with features, no pixels" : NULL;
 }
 
 bool rule_in_degrees(const struct summary *s)

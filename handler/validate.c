@@ -123,7 +123,7 @@ static enum rc read_part(struct arena *a, int fd, int64_t at, int64_t n, struct 
 
 static bool wants_parsing(const struct view *v)
 {
-    if (v->size > VALIDATE_PARSE_MAX || v->now->geodata)
+    if (v->size > VALIDATE_PARSE_MAX || v->now->geodata || rule_unread(v->now))
         return false;
     return v->kind == KIND_json || v->kind == KIND_geojson ||
            (v->kind == KIND_any && looks_like_json(v));

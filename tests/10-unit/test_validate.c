@@ -235,6 +235,45 @@ static void no_geodata_is_fine_unless_asked_for(void **state)
     arena_release(&o.a);
 }
 
+/* What the inspector could not read has its reason and no other. */
+static void unread_has_one_reason(void **state)
+{
+    static const struct {
+        enum inspect_problem problem;
+        enum verdict outcome;
+    } ends[] = {{PROBLEM_INSPECTOR_CRASHED, VERDICT_FAIL},
+                {PROBLEM_TIME_LIMIT, VERDICT_HOLD},
+                {PROBLEM_TOO_LARGE, VERDICT_FAIL},
+                {PROBLEM_ARCHIVE_UNSAFE, VERDICT_FAIL},
+                {PROBLEM_PARSE_ERROR, VERDICT_FAIL}};
+    static const char data[] = FEATURES(POINT(-97, 38));
+    struct expectation e = expect("application/geo+json", "");
+    (void)state;
+    e.geodata = true;
+    e.min_features = 3;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct summary now;
+        struct validation v;
+        struct arena a;
+        struct err err;
+        char path[64];
+        unit_temp(path);
+        unit_write(path, data);
+        int fd = open(path, O_RDONLY);
+        unlink(path);
+        arena_init(&a, 1 << 20);
+        summary_none(&now);
+        now.format = "geojson";
+        now.problems[ends[i].problem] = 1;
+        assert_rc(validate(&a, fd, sizeof data - 1, &e, &now, NULL, &v, &err), RC_OK);
+        assert_int_equal(v.outcome, ends[i].outcome);
+        assert_int_equal(v.n_reasons, 1);
+        assert_string_equal(v.reason, inspect_problem_name(ends[i].problem));
+        arena_release(&a);
+        close(fd);
+    }
+}
+
 /* Bounds come from geometries alone, in every place that may hold one. */
 static void bounds(void **state)
 {
@@ -368,6 +407,7 @@ int main(void)
                                        cmocka_unit_test(keys),
                                        cmocka_unit_test(drift),
                                        cmocka_unit_test(no_geodata_is_fine_unless_asked_for),
+                                       cmocka_unit_test(unread_has_one_reason),
                                        cmocka_unit_test(bounds),
                                        cmocka_unit_test(type_is_told_by_bytes),
                                        cmocka_unit_test(report_is_bytes),
