@@ -31,7 +31,7 @@ core_OBJ   += $(B)/gen/version.o
 
 # ---- programs: main file, rooms (in link order), libraries. Data flows one way, and so do the
 # links: tests/00-arch reads these lines and fails when a program reaches where it may not. -------
-PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-upstream
+PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-inspect freshet-inspect-gdal freshet-upstream
 freshet_MAIN           := cli/main_freshet.c
 freshet_ROOMS          := cli api handler detectors ledger core
 freshet_LIBS           := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
@@ -47,6 +47,13 @@ freshet-scheduler_LIBS := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
 freshet-handler_MAIN   := handler/main_handler.c
 freshet-handler_ROOMS  := handler ledger core
 freshet-handler_LIBS   := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
+# Two inspectors: GDAL brings a hundred libraries, which most files do not need (handler/inspect.h).
+freshet-inspect_MAIN   := handler/main_inspect.c
+freshet-inspect_ROOMS  := handler core
+freshet-inspect_LIBS   := -lgeos_c -lseccomp -lcrypto -lyyjson -lm
+freshet-inspect-gdal_MAIN := handler/main_inspect_gdal.c
+freshet-inspect-gdal_ROOMS:= handler core
+freshet-inspect-gdal_LIBS := -lgdal -lgeos_c -lseccomp -lcrypto -lyyjson -lm
 # The demo upstream, also the fixture of the tests. Its TLS is mbedTLS, an independent stack.
 freshet-upstream_MAIN  := tests/upstream/main_upstream.c
 freshet-upstream_ROOMS := upstream core
@@ -108,7 +115,8 @@ TEST_BIN  := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:%.c=$(B)/%)
 TEST_ROOMS := cli api handler detectors ledger core
-TEST_LIBS := -lcmocka -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+TEST_LIBS := -lcmocka -lgeos_c -lseccomp -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+$(B)/tests/fuzz/fuzz_inspect_gdal: TEST_LIBS += -lgdal
 tests-bin: all $(TEST_BIN) $(FUZZ_BIN)
 $(TEST_BIN) $(FUZZ_BIN): %: %.o $(foreach r,$(TEST_ROOMS),$(call archive,$(r)))
 	$(CC) $(ALL_LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)

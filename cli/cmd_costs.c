@@ -9,11 +9,9 @@
  * Called by main_freshet.c. */
 #include "cli/cli.h"
 #include "cli/human.h"
+#include "cli/period.h"
 #include "core/clock.h"
 #include "ledger/tally.h"
-
-#define YEAR_MIN 1970
-#define YEAR_MAX 9999
 
 /* The published example. */
 #define EXAMPLE_SOURCES 19495
@@ -23,49 +21,12 @@
 struct cost {
     int64_t checks, requests, batch_requests, http_304, http_200, bytes, batch_bytes;
 };
-struct period {
-    char name[16];
-    int64_t from, until;
-};
 struct costs {
     struct cli *c;
     struct table table;
     yyjson_mut_doc *doc;
     yyjson_mut_val *quarters, *years;
 };
-
-/* ---- periods --------------------------------------------------------------------------------- */
-
-static struct period quarter_of(int year, int q)
-{
-    struct period p = {.from = time_civil(year, 3 * q - 2, 1),
-                       .until =
-                           q == 4 ? time_civil(year + 1, 1, 1) : time_civil(year, 3 * q + 1, 1)};
-    snprintf(p.name, sizeof p.name, "%04dQ%d", year, q);
-    return p;
-}
-
-static struct period year_of(int year)
-{
-    struct period p = {.from = time_civil(year, 1, 1), .until = time_civil(year + 1, 1, 1)};
-    snprintf(p.name, sizeof p.name, "%04d", year);
-    return p;
-}
-
-/* "2026Q4": year and quarter; quarter 0 for "2026". */
-static bool read_period(const char *text, bool quarter, int *ret_year, int *ret_quarter)
-{
-    struct str s = str_of(text);
-    int64_t year, q = 0;
-    if (s.n != (quarter ? 6 : 4) || str_to_i64((struct str){s.p, 4}, &year) != RC_OK)
-        return false;
-    if (quarter && ((s.p[4] != 'Q' && s.p[4] != 'q') ||
-                    str_to_i64((struct str){s.p + 5, 1}, &q) != RC_OK || q < 1 || q > 4))
-        return false;
-    *ret_year = (int)year;
-    *ret_quarter = (int)q;
-    return year >= YEAR_MIN && year < YEAR_MAX;
-}
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
@@ -167,10 +128,10 @@ static enum rc measure(struct costs *x, bool year, const struct period *p, bool 
 static enum rc measure_year(struct costs *x, int year, bool even_empty)
 {
     for (int q = 1; q <= 4; q++) {
-        struct period p = quarter_of(year, q);
+        struct period p = period_quarter(year, q);
         TRY(measure(x, false, &p, false));
     }
-    struct period p = year_of(year);
+    struct period p = period_year(year);
     return measure(x, true, &p, even_empty);
 }
 
@@ -196,7 +157,7 @@ static enum rc measure_asked(struct costs *x, int year, int quarter)
         return measure_all(x);
     if (quarter == 0)
         return measure_year(x, year, true);
-    struct period p = quarter_of(year, quarter);
+    struct period p = period_quarter(year, quarter);
     return measure(x, false, &p, true);
 }
 
@@ -256,9 +217,9 @@ int cmd_costs(struct cli *c)
     int y = 0, q = 0;
     if (!!quarter + !!year + cli_has(c, "example") > 1)
         return cli_usage(c, "say one of --quarter, --year and --example");
-    if (quarter && !read_period(quarter, true, &y, &q))
+    if (quarter && !period_read(quarter, true, &y, &q))
         return cli_usage(c, "--quarter must look like 2026Q4, not '%s'", quarter);
-    if (year && !read_period(year, false, &y, &q))
+    if (year && !period_read(year, false, &y, &q))
         return cli_usage(c, "--year must look like 2026, not '%s'", year);
     if (cli_has(c, "example"))
         return print_example(&x);

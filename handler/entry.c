@@ -35,12 +35,13 @@ static void add_count(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, int
         yyjson_mut_obj_add_null(d, o, key);
 }
 
-/* The features of a listing are its entries. Per-feature differences of geodata need the inspector:
- * nobody knows them here. */
+/* The features of a listing are its entries. What is no geodata has none. */
 static void add_features(yyjson_mut_doc *d, yyjson_mut_val *q, const struct facts *f)
 {
-    const struct entry_counts unknown = {f->qa.features, -1, -1, -1};
-    const struct entry_counts *c = f->manifest_id ? f->entries : &unknown;
+    const struct diff *x = f->diff;
+    const struct entry_counts geo = {f->qa.features, x ? x->added.total : -1,
+                                     x ? x->removed.total : -1, x ? x->modified.total : -1};
+    const struct entry_counts *c = f->manifest_id ? f->entries : &geo;
     yyjson_mut_val *n = yyjson_mut_obj_add_obj(d, q, "features");
     add_count(d, n, "total", c->total);
     add_count(d, n, "added", c->added);
@@ -51,6 +52,7 @@ static void add_features(yyjson_mut_doc *d, yyjson_mut_val *q, const struct fact
 static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
 {
     yyjson_mut_val *q = yyjson_mut_obj_add_obj(d, o, "qa_summary");
+    double pct;
     json_add_str(d, q, "status", status_of(f));
     yyjson_mut_obj_add_int(d, q, "checks", f->qa.checks);
     yyjson_mut_obj_add_int(d, q, "failed", f->qa.failed);
@@ -58,7 +60,10 @@ static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)
     for (size_t i = 0; i < f->qa.n_reasons; i++)
         yyjson_mut_arr_add_str(d, reasons, f->qa.reasons[i]);
     add_features(d, q, f);
-    yyjson_mut_obj_add_null(d, q, "area_change_pct");
+    if (f->diff && diff_area_pct(f->diff, &pct))
+        yyjson_mut_obj_add_real(d, q, "area_change_pct", pct);
+    else
+        yyjson_mut_obj_add_null(d, q, "area_change_pct");
 }
 
 static void add_bbox(yyjson_mut_doc *d, yyjson_mut_val *o, const struct validation *qa)

@@ -8,10 +8,11 @@
 #ifndef FRESHET_HANDLER_FACTS_H
 #define FRESHET_HANDLER_FACTS_H
 
+#include "handler/diff.h"
 #include "handler/validate.h"
 #include "ledger/promote.h"
 
-#define RULES_VERSION "1"
+#define RULES_VERSION "2"
 #define POLICY_VERSION "1"
 
 /* One version of a source's bytes. version 0: there is none. */
@@ -38,6 +39,7 @@ struct facts {
     struct identity restored;
     const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */
     const struct entry_counts *entries; /* of a listing */
+    const struct diff *diff;            /* of geodata; NULL: the file as a whole is all there is */
     const char *reviewer, *note;        /* NULL: nobody was asked */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };

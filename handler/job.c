@@ -9,6 +9,7 @@
 #include "handler/prov.h"
 #include "handler/redact.h"
 
+#define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
 
@@ -200,28 +201,40 @@ void job_close_fd(int *fd)
         close(*fd);
 }
 
-/* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
- * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
-static enum rc judge(struct job *j, int fd, struct err *err)
+static enum rc count_entries(struct job *j, int fd, struct err *err)
 {
-    static const struct expectation listing = {.media_type = "application/json", .url = ""};
-    struct validation *qa = &j->facts.qa;
-    struct expectation expect = listing;
     struct entry_counts counts;
     struct entries none;
-    if (!job_is_listing(j))
-        expectation_of(&j->source, max_bytes(j), &expect);
-    expect.max_bytes = max_bytes(j);
-    TRY(validate(j->env->arena, fd, j->bytes.size, &expect, qa, err));
-    if (!job_is_listing(j) || qa->outcome == VERDICT_FAIL)
-        return RC_OK;
     entries_none(&none);
     enum rc rc = entries_open(&j->listing, fd, j->bytes.size, err);
     if (rc == RC_OK)
         rc = entries_diff(&none, &j->listing, NULL, NULL, &counts, err);
     if (rc == RC_OK)
-        qa->features = counts.total;
+        j->facts.qa.features = counts.total;
     return rc == RC_INVALID ? finish(j, INBOX_FAILED, "PARSE_ERROR", 0, err) : rc;
+}
+
+/* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
+ * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
+static enum rc judge(struct job *j, int fd, struct err *err)
+{
+    static const struct expectation listing = {
+        .media_type = "application/json", .url = "", .count_drift_pct = -1, .area_drift_pct = -1};
+    struct expectation expect = listing;
+    struct summary now;
+    summary_none(&now);
+    if (!job_is_listing(j)) {
+        expectation_of(&j->source, max_bytes(j), &expect);
+        TRY(job_inspect(j, fd, &now, err));
+    }
+    expect.max_bytes = max_bytes(j);
+    TRY(validate(j->env->arena, fd, j->bytes.size, &expect, &now,
+                 *j->before.format ? &j->before : NULL, &j->facts.qa, err));
+    if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)
+        return count_entries(j, fd, err);
+    if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
+        return finish(j, INBOX_NOOP, "BYTE_ONLY", 0, err);
+    return RC_OK;
 }
 
 /* A held run has its bytes in the restricted tier; they are read again, so that what is promoted
@@ -278,7 +291,7 @@ static enum rc check(struct job *j, struct err *err)
 {
     TRY(judge(j, store_put_fd(j->put), err));
     if (!j->ended && j->facts.qa.outcome == VERDICT_FAIL)
-        return finish(j, INBOX_FAILED, j->facts.qa.reasons[0], 0, err);
+        return finish(j, INBOX_FAILED, j->facts.qa.reason, 0, err);
     return RC_OK;
 }
 
@@ -333,7 +346,7 @@ static enum rc stage(struct job *j, struct err *err)
     if (needs_approval(&j->source))
         return hold(j, "APPROVAL_REQUIRED", err);
     if (j->facts.qa.outcome == VERDICT_HOLD)
-        return hold(j, j->facts.qa.reasons[0], err);
+        return hold(j, j->facts.qa.reason, err);
     return store_keep(&j->put, tier, err);
 }
 
@@ -421,10 +434,13 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
 {
     struct job j = {.env = env, .claim = claim};
     begin_end(claim, &j.end);
+    arena_init(&j.reports, REPORTS_MEMORY_MAX);
+    summary_none(&j.before);
     enum rc rc = run_steps(&j, err);
     store_drop(&j.put);
     entries_close(&j.listing);
     entries_close(&j.listing_before);
+    arena_release(&j.reports);
     if (rc == RC_OK && j.end.result != WORK_RETRY)
         bytes_forget(env->arena, env->inst, &claim->cand);
     *ret = j.end;

@@ -1,8 +1,8 @@
 /* job: one run over one candidate.
  *
- *   gate --> bytes --> validate --> stage --> documents --> promote
- *     |        |          |           `--> hold (a person decides; the run goes on from here)
- *     `--------+----------+--> end without effect: noop, failed or retry, with its evidence
+ *   gate --> bytes --> inspect, validate --> stage --> documents --> promote
+ *     |        |               |               `--> hold (a person decides; the run goes on from here)
+ *     `--------+---------------+--> end without effect: noop, failed or retry, with its evidence
  *
  *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
  *              `--> hold                         stay in the store, and its delta tells how to return
@@ -23,12 +23,15 @@
  *      be one server's word against another's. The digest decides.
  *   6. Bytes that an operator took back, and a deletion, are not promoted again: ROLLED_BACK, until the
  *      block is lifted. What the detector remembers stays, so that it does not come every time.
+ *   7. Bytes with the content of the head (reordered, reformatted, within precision) end as the no-op
+ *      BYTE_ONLY: head and feed stay.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H
 #define FRESHET_HANDLER_JOB_H
 
 #include "handler/bytes.h"
+#include "handler/inspector.h"
 #include "handler/work.h"
 
 /* What a worker lends to its jobs. */
@@ -37,6 +40,7 @@ struct job_env {
     const struct instance *inst;
     struct store *store;
     struct fetch **engine;
+    struct inspector **inspector;
     struct arena *arena;
     bytes_tick_fn *tick;
     void *tick_ctx;

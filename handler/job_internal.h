@@ -1,8 +1,10 @@
-/* job_internal: what the files of a job share. job.c takes the bytes in, job_publish.c makes them a
- * version, job_rollback.c says which ones an operator wants back. Nobody else includes it. */
+/* job_internal: what the files of a job share. job.c takes the bytes in, job_inspect.c has them
+ * inspected and compared, job_publish.c makes them a version, job_rollback.c says which ones an
+ * operator wants back. Nobody else includes it. */
 #ifndef FRESHET_HANDLER_JOB_INTERNAL_H
 #define FRESHET_HANDLER_JOB_INTERNAL_H
 
+#include "handler/diff.h"
 #include "handler/entries.h"
 #include "handler/facts.h"
 #include "handler/job.h"
@@ -19,7 +21,11 @@ struct job {
     struct entries listing, listing_before; /* of a manifest source, open from check to the end */
     struct entry_counts moved;              /* from one to the other */
     struct rollback_order back;             /* of a rollback */
-    int vintage_from, vintage;              /* of a template */
+    struct arena reports;                   /* of the inspector: larger than all documents */
+    yyjson_val *now, *then;    /* the report of the bytes, and of the head's; NULL: none */
+    struct summary before;     /* of the head, format "" when there is none */
+    struct diff diff;          /* from then to now, when both are geodata */
+    int vintage_from, vintage; /* of a template */
     struct facts facts;
     struct work_end end;
     bool ended;
@@ -39,6 +45,14 @@ MUST_CHECK enum rc job_is_blocked(const struct job *j, const struct sha256 *sha,
                                   struct err *err);
 /* Its bytes are the listing that the detector made of the upstream's pages. */
 bool job_is_listing(const struct job *j);
+/* Has the bytes of fd inspected, and reads what was told of the head's. */
+MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
+/* Fills diff where the new bytes are layers of features. */
+MUST_CHECK enum rc job_diff(struct job *j, struct err *err);
+/* Is what was inspected the content of the head, written otherwise? */
+bool job_same_content(const struct job *j);
+/* The head's bytes, in whatever tier they are. */
+MUST_CHECK enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err);
 /* A run_also_fn: the source's public rows as they are now. */
 MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */

@@ -24,13 +24,22 @@ static void classify_rollback(struct job *j)
     f->restored_item_id = b->item_id;
 }
 
+static bool other_schema(const struct job *j)
+{
+    const char *now = j->facts.qa.now.schema_digest, *before = j->before.schema_digest;
+    return *now && *before && strcmp(now, before) != 0;
+}
+
 static void classify(struct job *j)
 {
     struct facts *f = &j->facts;
     const struct head *h = &j->head;
     bool same = h->deleted && sha256_eq(&h->sha, &j->bytes.sha);
     f->change_type = h->version == 0 ? "new" : h->deleted ? "reinstated" : "modified";
-    f->change_class = h->version == 0 ? "new" : same ? "reinstated" : "content";
+    f->change_class = h->version == 0   ? "new"
+                      : same            ? "reinstated"
+                      : other_schema(j) ? "schema"
+                                        : "content";
     f->last = (struct identity){h->sha, h->size, h->version - h->deleted, h->media_type};
     if (!h->deleted)
         f->from = f->last;
@@ -129,20 +138,18 @@ static enum rc open_before(struct job *j, struct err *err)
     entries_none(&j->listing_before);
     if (h->version == 0)
         return RC_OK;
-    enum rc rc = store_read(j->env->store, job_tier(j), &h->sha, &fd, err);
-    if (rc == RC_NOT_FOUND) /* its level was another then */
-        rc = store_read(j->env->store, job_tier(j) == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC,
-                        &h->sha, &fd, err);
-    TRY(rc);
-    rc = entries_open(&j->listing_before, fd, h->size, err);
+    TRY(job_open_head(j, &fd, err));
+    enum rc rc = entries_open(&j->listing_before, fd, h->size, err);
     return rc == RC_INVALID ? RC_OK : rc;
 }
 
 static enum rc compare(struct job *j, struct err *err)
 {
     struct facts *f = &j->facts;
-    if (!job_is_listing(j) || job_claims_gone(j) || (job_is_rollback(j) && !j->back.version))
+    if (job_claims_gone(j) || (job_is_rollback(j) && !j->back.version))
         return RC_OK;
+    if (!job_is_listing(j))
+        return job_diff(j, err);
     TRY(open_before(j, err));
     TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));
     f->entries = &j->moved;

@@ -1,24 +1,14 @@
-/* validate: the first and the last bytes of a file, its JSON where it has some, and a function per
- * rule over them. A new rule is a row in rules.def and a function here. */
-#include "handler/validate.h"
+/* validate: looks at a file, asks every rule, writes the report. A new rule is a row in rules.def and a
+ * function in rules_bytes.c or rules_inspection.c. */
+#include "handler/validate_internal.h"
 
 #include <errno.h>
 #include <unistd.h>
 #include "handler/facts.h"
-#include "handler/geojson.h"
 
 #define HEAD_MAX (64 << 10)
 #define TAIL_MAX (22 + 65535) /* a zip's end record and the longest comment behind it */
-#define CSV_LINES 20          /* enough to see that columns do not line up */
 #define PARSE_MEMORY_MAX ((size_t)VALIDATE_PARSE_MAX * 32)
-
-enum kind {
-    KIND_any,
-#define X(name, type, types, endings) KIND_##name,
-#include "handler/kinds.def"
-#undef X
-    KIND_COUNT
-};
 
 static const struct {
     const char *type, *types, *endings;
@@ -27,17 +17,6 @@ static const struct {
 #define X(name, type, types, endings) [KIND_##name] = {type, types, endings},
 #include "handler/kinds.def"
 #undef X
-};
-
-/* What the rules look at. */
-struct view {
-    const struct expectation *expect;
-    int64_t size;
-    struct str head, tail;
-    enum kind kind; /* expected */
-    bool parsed, parse_failed;
-    yyjson_val *root;   /* when parsed */
-    struct geojson geo; /* when parsed */
 };
 
 const char *verdict_name(enum verdict v)
@@ -88,215 +67,18 @@ static enum kind expected_kind(const struct expectation *e)
     return KIND_any;
 }
 
-static struct str skip_space(struct str s)
-{
-    if (str_starts(s, STR("\xEF\xBB\xBF")))
-        s.p += 3, s.n -= 3;
-    while (s.n > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r' || *s.p == '\n'))
-        s.p++, s.n--;
-    return s;
-}
-
 static bool looks_like_json(const struct view *v)
 {
-    struct str s = skip_space(v->head);
+    struct str s = rule_text(v->head);
     return s.n > 0 && (*s.p == '{' || *s.p == '[');
-}
-
-static bool contains(struct str s, struct str word)
-{
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (str_ieq((struct str){s.p + i, word.n}, word))
-            return true;
-    return false;
-}
-
-static bool looks_like_html(struct str head)
-{
-    struct str s = skip_space(head);
-    if (s.n == 0 || *s.p != '<')
-        return false;
-    if (s.n > 1024)
-        s.n = 1024;
-    return contains(s, STR("<!doctype html")) || contains(s, STR("<html"));
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static const char *rule_not_empty(const struct view *v)
-{
-    return v->size > 0 ? NULL : "there is not a single byte";
-}
-
-static const char *rule_size_cap(const struct view *v)
-{
-    return v->size <= v->expect->max_bytes ? NULL : "larger than the limit";
-}
-
-static const char *rule_no_html(const struct view *v)
-{
-    return looks_like_html(v->head) ? "a web page instead of data" : NULL;
-}
-
-static const char *rule_zip_begin(const struct view *v)
-{
-    bool ok = str_starts(v->head, STR("PK\x03\x04")) || str_starts(v->head, STR("PK\x05\x06"));
-    return ok ? NULL : "does not start as a zip does";
-}
-
-/* The end record sits where its comment reaches exactly to the end of the file. */
-static const char *rule_zip_end(const struct view *v)
-{
-    const unsigned char *t = (const unsigned char *)v->tail.p;
-    for (size_t i = v->tail.n; i-- > 0;) {
-        size_t left = v->tail.n - i;
-        if (left < 22 || memcmp(t + i, "PK\x05\x06", 4) != 0)
-            continue;
-        if ((size_t)(t[i + 20] | t[i + 21] << 8) != left - 22)
-            continue;
-        return t[i + 10] | t[i + 11] ? NULL : "the zip holds no entries";
-    }
-    return "the zip has no end record: it is cut off";
-}
-
-/* Too large to parse: at least the ends must fit each other. */
-static bool ends_match(const struct view *v)
-{
-    struct str head = skip_space(v->head), tail = str_trim(v->tail);
-    if (head.n == 0 || tail.n == 0)
-        return false;
-    char last = tail.p[tail.n - 1];
-    return (*head.p == '{' && last == '}') || (*head.p == '[' && last == ']');
-}
-
-static const char *rule_json_whole(const struct view *v)
-{
-    if (v->parse_failed)
-        return "does not parse as JSON";
-    return v->parsed || ends_match(v) ? NULL : "does not end as JSON does";
-}
-
-/* ArcGIS and its kin answer 200 with {"error":{"code":498,...}}. */
-static const char *rule_json_no_error(const struct view *v)
-{
-    yyjson_val *e = v->parsed ? yyjson_obj_get(v->root, "error") : NULL;
-    bool error = yyjson_obj_get(e, "code") || yyjson_obj_get(e, "message");
-    return error && !v->geo.is_geojson ? "an error document of a service" : NULL;
-}
-
-static const char *rule_geojson_type(const struct view *v)
-{
-    return !v->parsed || v->geo.is_geojson ? NULL : "JSON, but not of a GeoJSON type";
-}
-
-static const char *rule_geometry_form(const struct view *v)
-{
-    return v->geo.malformed ? "a geometry is not made of proper positions" : NULL;
-}
-
-static const char *rule_geometry_range(const struct view *v)
-{
-    return v->geo.outside ? "coordinates are not degrees of longitude and latitude" : NULL;
-}
-
-static const char *rule_inside_region(const struct view *v)
-{
-    const double *b = v->geo.bbox, *r = v->expect->region;
-    if (!v->expect->has_region || v->geo.positions == 0)
-        return NULL;
-    bool inside = b[0] >= r[0] && b[1] >= r[1] && b[2] <= r[2] && b[3] <= r[3];
-    return inside ? NULL : "the data reaches out of the region of the source";
-}
-
-static const char *rule_min_features(const struct view *v)
-{
-    bool few = v->geo.is_geojson && v->geo.features < v->expect->min_features;
-    return few ? "fewer features than the source asks for" : NULL;
-}
-
-static const char *rule_csv_text(const struct view *v)
-{
-    return memchr(v->head.p, 0, v->head.n) ? "a NUL byte in what should be text" : NULL;
-}
-
-static char csv_separator(struct str line)
-{
-    static const char choice[] = ",;\t|";
-    char best = ',';
-    size_t most = 0;
-    for (const char *c = choice; *c; c++) {
-        size_t n = 0;
-        for (size_t i = 0; i < line.n; i++)
-            n += line.p[i] == *c;
-        if (n > most) {
-            most = n;
-            best = *c;
-        }
-    }
-    return best;
-}
-
-/* Columns of the record that *s starts with; *s moves behind it. 0 when it is not complete. */
-static size_t csv_record(struct str *s, char separator)
-{
-    size_t columns = 1;
-    bool quoted = false;
-    for (size_t i = 0; i < s->n; i++) {
-        char c = s->p[i];
-        if (c == '"')
-            quoted = !quoted;
-        else if (!quoted && c == separator)
-            columns++;
-        else if (!quoted && c == '\n') {
-            s->p += i + 1;
-            s->n -= i + 1;
-            return columns;
-        }
-    }
-    return 0;
-}
-
-static const char *rule_csv_columns(const struct view *v)
-{
-    struct str rest = skip_space(v->head), line = {"", 0}, look = rest;
-    (void)str_next(&look, '\n', &line);
-    char separator = csv_separator(line);
-    size_t first = csv_record(&rest, separator);
-    for (int i = 1; i < CSV_LINES && rest.n > 0; i++) {
-        bool blank = *rest.p == '\n' || *rest.p == '\r';
-        size_t columns = csv_record(&rest, separator);
-        if (columns == 0)
-            break;
-        if (columns != first && !blank)
-            return "the first lines differ in their number of columns";
-    }
-    return NULL;
-}
-
-static const char *rule_xml_begin(const struct view *v)
-{
-    return str_starts(skip_space(v->head), STR("<")) ? NULL : "does not start with a tag";
-}
-
-static const char *rule_gzip_begin(const struct view *v)
-{
-    return str_starts(v->head, STR("\x1f\x8b")) ? NULL : "does not start as gzip does";
-}
-
-static const char *rule_gpkg_begin(const struct view *v)
-{
-    bool ok = str_starts(v->head, STR("SQLite format 3\0"));
-    return ok ? NULL : "does not start as an SQLite file does";
-}
-
-static const char *rule_pdf_begin(const struct view *v)
-{
-    return str_starts(v->head, STR("%PDF-")) ? NULL : "does not start as a PDF does";
-}
-
 #define KIND(name) (1u << KIND_##name)
-#define ANY (~0u)
-#define ANY_BUT(name) (~KIND(name))
+#define INSPECTED (1u << 31) /* any kind, when there was something to inspect */
+#define ANY (~INSPECTED)
+#define ANY_BUT(name) (ANY & ~KIND(name))
 static const struct {
     const char *name, *reason;
     unsigned applies;
@@ -341,7 +123,7 @@ static enum rc read_part(struct arena *a, int fd, int64_t at, int64_t n, struct 
 
 static bool wants_parsing(const struct view *v)
 {
-    if (v->size > VALIDATE_PARSE_MAX)
+    if (v->size > VALIDATE_PARSE_MAX || v->now->geodata || rule_unread(v->now))
         return false;
     return v->kind == KIND_json || v->kind == KIND_geojson ||
            (v->kind == KIND_any && looks_like_json(v));
@@ -359,8 +141,6 @@ static enum rc parse(struct arena *a, int fd, struct view *v, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory to parse the data");
     v->parsed = rc == RC_OK;
     v->parse_failed = !v->parsed;
-    if (v->parsed)
-        geojson_scan(v->root, &v->geo);
     return RC_OK;
 }
 
@@ -379,8 +159,10 @@ static const char *told_type(const struct view *v)
 {
     if (v->kind != KIND_any)
         return kinds[v->kind].type;
+    if (v->now->geodata)
+        return v->now->media_type;
     if (v->parsed)
-        return kinds[v->geo.is_geojson ? KIND_geojson : KIND_json].type;
+        return kinds[KIND_json].type;
     if (!rule_zip_begin(v))
         return kinds[KIND_zip].type;
     if (!rule_gzip_begin(v))
@@ -402,11 +184,18 @@ static void add_reason(struct validation *r, const char *code)
     r->reasons[r->n_reasons++] = code;
 }
 
+static bool was_inspected(const struct view *v)
+{
+    const char *f = v->now->format;
+    return v->expect->geodata || (*f && strcmp(f, "other") != 0);
+}
+
 static void apply_rules(const struct view *v, yyjson_mut_doc *d, yyjson_mut_val *list,
                         struct validation *r)
 {
+    unsigned applies = 1u << v->kind | (was_inspected(v) ? INSPECTED : 0);
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        if (!(rules[i].applies & 1u << v->kind))
+        if (!(rules[i].applies & applies))
             continue;
         const char *why = rules[i].broken(v);
         yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, list);
@@ -419,17 +208,19 @@ static void apply_rules(const struct view *v, yyjson_mut_doc *d, yyjson_mut_val 
         json_add_str(d, o, "detail", why);
         r->failed++;
         add_reason(r, rules[i].reason);
-        if (rules[i].verdict > r->outcome)
-            r->outcome = rules[i].verdict;
+        if (rules[i].verdict <= r->outcome)
+            continue;
+        r->outcome = rules[i].verdict;
+        r->reason = rules[i].reason;
     }
 }
 
 static void add_numbers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct view *v,
                         struct validation *r)
 {
-    r->features = v->geo.is_geojson ? v->geo.features : -1;
-    r->has_bbox = v->geo.positions > 0 && !v->geo.outside && !v->geo.malformed;
-    memcpy(r->bbox, v->geo.bbox, sizeof r->bbox);
+    r->features = v->now->features;
+    r->has_bbox = v->now->has_bbox && rule_in_degrees(v->now);
+    memcpy(r->bbox, v->now->bbox, sizeof r->bbox);
     if (r->features >= 0)
         yyjson_mut_obj_add_int(d, o, "features", r->features);
     else
@@ -446,7 +237,7 @@ static void add_numbers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct view 
 static enum rc report(struct arena *a, const struct view *v, struct validation *ret,
                       struct err *err)
 {
-    struct validation r = {.outcome = VERDICT_PASS};
+    struct validation r = {.outcome = VERDICT_PASS, .reason = "", .now = *v->now};
     yyjson_mut_doc *d = json_doc(a);
     yyjson_mut_val *o = yyjson_mut_obj(d), *list = yyjson_mut_arr(d);
     yyjson_mut_doc_set_root(d, o);
@@ -462,6 +253,8 @@ static enum rc report(struct arena *a, const struct view *v, struct validation *
     for (size_t i = 0; i < r.n_reasons; i++)
         yyjson_mut_arr_add_str(d, codes, r.reasons[i]);
     add_numbers(d, o, v, &r);
+    if (*v->now->format)
+        yyjson_mut_obj_add_val(d, o, "inspection", summary_json(d, v->now));
     yyjson_mut_obj_add_val(d, o, "rules", list);
     TRY(json_write(a, d, 0, &r.report, err));
     *ret = r;
@@ -474,15 +267,20 @@ void expectation_of(const struct source *s, int64_t max_bytes, struct expectatio
                                 .url = s->url,
                                 .max_bytes = max_bytes,
                                 .has_region = s->has_region,
-                                .min_features = s->min_features};
+                                .min_features = s->min_features,
+                                .count_drift_pct = s->count_drift_pct,
+                                .area_drift_pct = s->area_drift_pct};
     memcpy(ret->region, s->region_bbox, sizeof ret->region);
+    ret->geodata = *s->feature_key || s->has_region || s->min_features > 0 ||
+                   s->count_drift_pct >= 0 || s->area_drift_pct >= 0;
 }
 
 enum rc validate(struct arena *a, int fd, int64_t size, const struct expectation *e,
-                 struct validation *ret, struct err *err)
+                 const struct summary *now, const struct summary *before, struct validation *ret,
+                 struct err *err)
 {
     CLEANUP(arena_release) struct arena work;
-    struct view v = {.expect = e, .size = size};
+    struct view v = {.expect = e, .size = size, .now = now, .before = before};
     arena_init(&work, PARSE_MEMORY_MAX);
     TRY(look(&work, fd, &v, err));
     return report(a, &v, ret, err);

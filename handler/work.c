@@ -28,7 +28,8 @@ struct worker {
     const struct instance *inst;
     int slot, lock;
     struct store *store;
-    struct fetch *engine; /* made by the first fetch, kept for its connections */
+    struct fetch *engine;        /* made by the first fetch, kept for its connections */
+    struct inspector *inspector; /* made by the first file, kept for its processes */
     struct arena arena;
     const struct job_claim *claim; /* while a job runs */
     const char *role;              /* of the heartbeat, NULL for none */
@@ -152,6 +153,7 @@ void worker_free(struct worker **w)
     if (!*w)
         return;
     fetch_free(&(*w)->engine);
+    inspector_free(&(*w)->inspector);
     store_close(&(*w)->store);
     arena_release(&(*w)->arena);
     if ((*w)->lock >= 0)
@@ -219,6 +221,7 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
                                 .inst = w->inst,
                                 .store = w->store,
                                 .engine = &w->engine,
+                                .inspector = &w->inspector,
                                 .arena = &w->arena,
                                 .tick = tick,
                                 .tick_ctx = w};

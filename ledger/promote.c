@@ -220,20 +220,56 @@ enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id, stru
     return RC_OK;
 }
 
+enum rc change_qa(struct ledger *l, struct arena *a, int64_t src_no, const struct sha256 *sha,
+                  struct str *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    *ret = STR("");
+    TRY(query_open(l, Q_CHANGE_QA, &q, err, "ih", src_no, sha));
+    enum rc rc = query_next(l, &q, err);
+    if (rc != RC_OK)
+        return rc == RC_NOT_FOUND ? RC_OK : rc;
+    *ret = col_str(a, &q, 0);
+    return ret->p ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for a validation report");
+}
+
+/* The document that the first row of q is. */
+static enum rc read_doc(struct ledger *l, struct arena *a, struct query *q, const char *what,
+                        struct str *ret, struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_NOT_FOUND, "", "no such %s", what);
+    TRY(rc);
+    struct str doc = col_str(a, q, 0);
+    if (!doc.p)
+        return err_set(err, RC_NOMEM, "", "no memory for the %s", what);
+    *ret = doc;
+    return RC_OK;
+}
+
 enum rc item_get(struct ledger *l, struct arena *a, const char *item_id, struct str *ret,
                  struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     TRY(query_open(l, Q_ITEM_GET, &q, err, "t", item_id));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_NOT_FOUND)
-        return err_set(err, RC_NOT_FOUND, "", "no such item");
-    TRY(rc);
-    struct str doc = col_str(a, &q, 0);
-    if (!doc.p)
-        return err_set(err, RC_NOMEM, "", "no memory for an item");
-    *ret = doc;
-    return RC_OK;
+    return read_doc(l, a, &q, "item", ret, err);
+}
+
+enum rc delta_get(struct ledger *l, struct arena *a, const char *delta_id, struct str *ret,
+                  struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_DELTA_DOC, &q, err, "t", delta_id));
+    return read_doc(l, a, &q, "delta", ret, err);
+}
+
+enum rc delta_last(struct ledger *l, struct arena *a, int64_t src_no, struct str *ret,
+                   struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_DELTA_DOC_LAST, &q, err, "i", src_no));
+    return read_doc(l, a, &q, "delta: the source has no change yet", ret, err);
 }
 
 /* ---- changes ----------------------------------------------------------------------------------- */

@@ -93,6 +93,15 @@ struct held_run {
 MUST_CHECK enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id,
                                 struct held_run *ret, struct err *err);
 
+/* The validation report of the newest finalized run of a source that made these bytes its head;
+ * empty when there is none. */
+MUST_CHECK enum rc change_qa(struct ledger *l, struct arena *a, int64_t src_no,
+                             const struct sha256 *sha, struct str *ret, struct err *err);
+/* The whole manifest of a delta, and of a source's newest one; RC_NOT_FOUND. */
+MUST_CHECK enum rc delta_get(struct ledger *l, struct arena *a, const char *delta_id,
+                             struct str *ret, struct err *err);
+MUST_CHECK enum rc delta_last(struct ledger *l, struct arena *a, int64_t src_no, struct str *ret,
+                              struct err *err);
 /* The whole item; RC_NOT_FOUND. */
 MUST_CHECK enum rc item_get(struct ledger *l, struct arena *a, const char *item_id, struct str *ret,
                             struct err *err);

@@ -31,17 +31,20 @@ may_link() {
     freshet-api | freshet-intake) echo core ledger api ;;
     freshet-scheduler) echo core ledger detectors ;;
     freshet-handler) echo core ledger handler ;;
+    freshet-inspect | freshet-inspect-gdal) echo core handler ;;
     freshet-upstream) echo core upstream ;;
     esac
 }
 # Libraries a program must not be linked with.
 forbidden_libraries() {
     case $1 in
-    freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto' ;;
-    freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509' ;;
-    freshet-scheduler | freshet-handler) echo 'fcgi|mbedtls|mbedx509|mbedcrypto' ;;
+    freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
+    freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509|gdal|geos_c' ;;
+    freshet-scheduler | freshet-handler) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
+    freshet-inspect) echo 'gdal|curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
+    freshet-inspect-gdal) echo 'curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-upstream) echo 'curl|ssl|crypto|sqlite3|fcgi' ;;
-    freshet) echo 'fcgi|mbedtls|mbedx509|mbedcrypto' ;;
+    freshet) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     esac
 }
 # Functions that must not be inside a program.
@@ -54,11 +57,12 @@ forbidden_symbols() {
     freshet-intake) echo "$writer|fetch_start|digest_sha256|detect_[a-z]+|worker_new" ;;
     freshet-scheduler) echo 'promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|decide)|worker_new|FCGX_[A-Za-z_]+' ;;
     freshet-handler) echo 'detect_[a-z]+|request_add|FCGX_[A-Za-z_]+' ;;
+    freshet-inspect | freshet-inspect-gdal) echo 'ledger_[a-z]+|fetch_[a-z_]+|worker_new|store_[a-z]+|FCGX_[A-Za-z_]+' ;;
     freshet-upstream) echo 'ledger_[a-z]+|fetch_start' ;;
     freshet) echo 'FCGX_[A-Za-z_]+' ;;
     esac
 }
-programs='freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-upstream'
+programs='freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-inspect freshet-inspect-gdal freshet-upstream'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -114,9 +118,12 @@ crypto_outside() {
     text calls | grep -v -E '^(core/(digest(_mbed)?|fetch[a-z_]*)\.[ch]|tests/upstream/tls\.[ch]):' |
         grep -E '<(openssl|mbedtls|psa)/|\b(EVP|SSL|X509)_[A-Za-z]|\bmbedtls_[a-z]'
 }
+gdal_outside() {
+    text calls | grep -v -E '^handler/(inspect_(gdal|ogr|crs|raster|valid)\.[ch]):' | grep -E '<(gdal/|geos_c)|\b(GDAL|OGR_|OSR|OCT|CPL|VSI|GEOS)[A-Z][A-Za-z_]+\('
+}
 fork_outside() {
-    text calls | grep -v -E '^(api/prefork|cli/children|cli/cmd_doctor)\.c:' |
-        grep -E '(^|[^a-zA-Z0-9_])(fork|vfork|popen|system|posix_spawn)[[:space:]]*\('
+    text calls | grep -v -E '^(api/prefork|cli/children|cli/cmd_doctor|handler/inspector|handler/inspect_child)\.c:' |
+        grep -E '(^|[^a-zA-Z0-9_])(fork|_Fork|vfork|popen|system|posix_spawn)[[:space:]]*\('
 }
 without_header() {
     for f in $(all_files); do
@@ -169,7 +176,8 @@ check_sources() {
     finding "FCGX is used in api/fcgi.c only" "$(fcgx_outside)"
     finding "libcurl is used in core/fetch*.c only" "$(curl_outside)"
     finding "OpenSSL and mbedTLS are used in core/digest*, core/fetch* and the upstream's TLS only" "$(crypto_outside)"
-    finding "processes are made in prefork, children and doctor only" "$(fork_outside)"
+    finding "GDAL and GEOS are called in handler/inspect_* only" "$(gdal_outside)"
+    finding "processes are made in prefork, children, doctor, inspector and inspect_child only" "$(fork_outside)"
     finding "every file begins by saying what lives in it" "$(without_header)"
     finding "no function has more than 100 lines" "$(long_functions 100)"
     long_functions 80 | sed 's/^/# long: /'
@@ -240,6 +248,7 @@ self_test() {
     planted "FCGX in a route" api/feed.c 'int t(void) { return FCGX_Init(); }' fcgx_outside
     planted "curl in a detector" detectors/etag.c 'void *t(void) { return curl_easy_init(); }' curl_outside
     planted "OpenSSL in the ledger" ledger/source.c '#include <openssl/evp.h>' crypto_outside
+    planted "GDAL in the handler" handler/store.c '#include <gdal/gdal.h>' gdal_outside
     planted "fork in a route" api/feed.c 'int t(void) { return fork(); }' fork_outside
     planted "a long function" core/str.c "$(echo 'int f(void)'; echo '{'; yes ';' | head -n 101; echo '}')" long_functions 100
     only=core/str.c

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include "core/clock.h"
+#include "handler/inspect_geojson.h"
 #include "handler/validate.h"
 #include "unit.h"
 
@@ -15,8 +16,35 @@ struct outcome {
     struct arena a;
 };
 
-static void judge(struct str bytes, const struct expectation *e, struct outcome *ret)
+/* What the inspector says of bytes, without its processes. Only GeoJSON is read here. */
+static void inspect(struct arena *a, struct str bytes, const char *key, struct summary *ret)
 {
+    struct inspect_options o;
+    struct buf report;
+    struct err err;
+    yyjson_val *root;
+    char *copy = arena_str(a, bytes);
+    enum inspect_format f = inspect_sniff(bytes);
+    inspect_options_default(&o);
+    o.feature_key = key;
+    buf_init(&report, INSPECT_REPORT_MAX);
+    if (inspect_formats[f].engine == ENGINE_GDAL)
+        assert_rc(inspect_unread(f, (int64_t)bytes.n, &o, PROBLEM_WRONG_SHAPE, &report, &err),
+                  RC_OK);
+    else
+        assert_rc(inspect_bytes((struct str){copy, bytes.n}, &o, inspect_geojson, &report, &err),
+                  RC_OK);
+    assert_rc(json_parse(a, (struct str){arena_str(a, buf_view(&report)), report.len}, 0, "report",
+                         &root, &err),
+              RC_OK);
+    assert_rc(summary_of(root, ret, &err), RC_OK);
+    buf_release(&report);
+}
+
+static void judge_after(struct str bytes, const struct expectation *e, const char *key,
+                        const struct summary *before, struct outcome *ret)
+{
+    struct summary now;
     char path[64];
     struct err err;
     unit_temp(path);
@@ -24,14 +52,24 @@ static void judge(struct str bytes, const struct expectation *e, struct outcome 
     assert_true(fd >= 0);
     unlink(path);
     assert_int_equal(write(fd, bytes.p, bytes.n), bytes.n);
-    arena_init(&ret->a, 1 << 20);
-    assert_rc(validate(&ret->a, fd, (int64_t)bytes.n, e, &ret->v, &err), RC_OK);
+    arena_init(&ret->a, 256u << 20);
+    inspect(&ret->a, bytes, key, &now);
+    assert_rc(validate(&ret->a, fd, (int64_t)bytes.n, e, &now, before, &ret->v, &err), RC_OK);
     close(fd);
+}
+
+static void judge(struct str bytes, const struct expectation *e, struct outcome *ret)
+{
+    judge_after(bytes, e, "", NULL, ret);
 }
 
 static struct expectation expect(const char *media_type, const char *url)
 {
-    return (struct expectation){.media_type = media_type, .url = url, .max_bytes = 1 << 20};
+    return (struct expectation){.media_type = media_type,
+                                .url = url,
+                                .max_bytes = 1 << 20,
+                                .count_drift_pct = -1,
+                                .area_drift_pct = -1};
 }
 
 struct verdict_case {
@@ -133,6 +171,109 @@ static void limits(void **state)
     arena_release(&o.a);
 }
 
+static void assert_reason(const char *data, const struct expectation *e, const char *key,
+                          const struct summary *before, const char *reason)
+{
+    struct outcome o;
+    judge_after(str_of(data), e, key, before, &o);
+    assert_string_equal(o.v.reason, reason);
+    assert_int_equal(o.v.outcome, *reason ? VERDICT_HOLD : VERDICT_PASS);
+    arena_release(&o.a);
+}
+
+static void keys(void **state)
+{
+    static const char keyed[] =
+        FEATURES("{\"type\":\"Feature\",\"properties\":{\"id\":1},\"geometry\":null},"
+                 "{\"type\":\"Feature\",\"properties\":{\"id\":1},\"geometry\":null}");
+    struct expectation e = expect("application/geo+json", "");
+    (void)state;
+    assert_reason(keyed, &e, "", NULL, "");
+    assert_reason(keyed, &e, "id", NULL, "KEY_COLLISION");
+    assert_reason(keyed, &e, "name", NULL, "MISSINGNESS_EXCEEDED");
+}
+
+#define SQUARE(w, n)                                                                               \
+    FEATURE("{\"type\":\"Polygon\",\"coordinates\":[[[0,0],[" #w ",0],[" #w "," #n "],[0," #n      \
+            "],[0,0]]]}")
+
+/* A limit that is met exactly is kept; without a head nothing can drift. */
+static void drift(void **state)
+{
+    struct expectation e = expect("application/geo+json", "");
+    struct summary before;
+    (void)state;
+    summary_none(&before);
+    before.features = 4;
+    e.count_drift_pct = 25;
+    assert_reason(FEATURES(POINT(1, 1)), &e, "", NULL, "");
+    assert_reason(FEATURES(POINT(1, 1) "," POINT(2, 2) "," POINT(3, 3)), &e, "", &before, "");
+    assert_reason(FEATURES(POINT(1, 1) "," POINT(2, 2)), &e, "", &before,
+                  "DISTRIBUTION_SHIFT_HIGH");
+    e.count_drift_pct = -1;
+    e.area_drift_pct = 10;
+    before.area_km2 = 12308.8; /* a degree squared at the equator */
+    assert_reason(FEATURES(SQUARE(1, 1)), &e, "", &before, "");
+    assert_reason(FEATURES(SQUARE(1, 1.05)), &e, "", &before, "");
+    assert_reason(FEATURES(SQUARE(1, 1.2)), &e, "", &before, "DISTRIBUTION_SHIFT_HIGH");
+}
+
+/* Geodata is asked for by a key, a region or a number of features, never guessed. */
+static void no_geodata_is_fine_unless_asked_for(void **state)
+{
+    static const struct str zip = STR("PK\x03\x04 some entry" EOCD "\0\0");
+    struct expectation e = expect("application/zip", "");
+    struct outcome o;
+    (void)state;
+    judge(zip, &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_PASS);
+    arena_release(&o.a);
+    e.geodata = true;
+    judge(zip, &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_FAIL);
+    assert_string_equal(o.v.reason, "WRONG_SHAPE");
+    arena_release(&o.a);
+}
+
+/* What the inspector could not read has its reason and no other. */
+static void unread_has_one_reason(void **state)
+{
+    static const struct {
+        enum inspect_problem problem;
+        enum verdict outcome;
+    } ends[] = {{PROBLEM_INSPECTOR_CRASHED, VERDICT_FAIL},
+                {PROBLEM_TIME_LIMIT, VERDICT_HOLD},
+                {PROBLEM_TOO_LARGE, VERDICT_FAIL},
+                {PROBLEM_ARCHIVE_UNSAFE, VERDICT_FAIL},
+                {PROBLEM_PARSE_ERROR, VERDICT_FAIL}};
+    static const char data[] = FEATURES(POINT(-97, 38));
+    struct expectation e = expect("application/geo+json", "");
+    (void)state;
+    e.geodata = true;
+    e.min_features = 3;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct summary now;
+        struct validation v;
+        struct arena a;
+        struct err err;
+        char path[64];
+        unit_temp(path);
+        unit_write(path, data);
+        int fd = open(path, O_RDONLY);
+        unlink(path);
+        arena_init(&a, 1 << 20);
+        summary_none(&now);
+        now.format = "geojson";
+        now.problems[ends[i].problem] = 1;
+        assert_rc(validate(&a, fd, sizeof data - 1, &e, &now, NULL, &v, &err), RC_OK);
+        assert_int_equal(v.outcome, ends[i].outcome);
+        assert_int_equal(v.n_reasons, 1);
+        assert_string_equal(v.reason, inspect_problem_name(ends[i].problem));
+        arena_release(&a);
+        close(fd);
+    }
+}
+
 /* Bounds come from geometries alone, in every place that may hold one. */
 static void bounds(void **state)
 {
@@ -187,20 +328,34 @@ static void report_is_bytes(void **state)
     judge(STR(FEATURES(POINT(-97.5, 38))), &e, &o);
     assert_str(
         o.v.report,
-        "{\"rules_version\":\"1\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
-        "\"size\":129,\"checks\":10,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
-        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"rules\":["
+        "{\"rules_version\":\"2\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
+        "\"size\":129,\"checks\":20,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
+        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"1\","
+        "\"format\":\"geojson\",\"features\":1,\"area_km2\":0.0,\"content_digest\":"
+        "\"ed20ef832772387a4187f3df1793fe3f58241e59390629bd90fda681ddb624d2\",\"schema_digest\":"
+        "\"23641e2f2e431efa8ada1f4f2db51460c9b901a7d8b0c54c0cfce3ebf8aabe08\",\"problems\":{}},"
+        "\"rules\":["
         "{\"rule\":\"not_empty\",\"outcome\":\"pass\"},"
         "{\"rule\":\"size_cap\",\"outcome\":\"pass\"},"
         "{\"rule\":\"no_html\",\"outcome\":\"pass\"},"
         "{\"rule\":\"json_whole\",\"outcome\":\"pass\"},"
         "{\"rule\":\"json_no_error\",\"outcome\":\"pass\"},"
         "{\"rule\":\"geojson_type\",\"outcome\":\"pass\"},"
-        "{\"rule\":\"geometry_form\",\"outcome\":\"pass\"},"
-        "{\"rule\":\"geometry_range\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"inspected\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"archive_safe\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"inspect_cap\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"parses\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"has_geodata\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"in_time\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"crs_known\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"geometry_valid\",\"outcome\":\"pass\"},"
         "{\"rule\":\"inside_region\",\"outcome\":\"pass\"},"
         "{\"rule\":\"min_features\",\"outcome\":\"hold\",\"reason\":\"MISSINGNESS_EXCEEDED\","
-        "\"detail\":\"fewer features than the source asks for\"}]}");
+        "\"detail\":\"fewer features than the source asks for\"},"
+        "{\"rule\":\"key_there\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"key_unique\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"count_drift\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"area_drift\",\"outcome\":\"pass\"}]}");
     arena_release(&o.a);
 }
 
@@ -249,6 +404,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
                                        cmocka_unit_test(limits),
+                                       cmocka_unit_test(keys),
+                                       cmocka_unit_test(drift),
+                                       cmocka_unit_test(no_geodata_is_fine_unless_asked_for),
+                                       cmocka_unit_test(unread_has_one_reason),
                                        cmocka_unit_test(bounds),
                                        cmocka_unit_test(type_is_told_by_bytes),
                                        cmocka_unit_test(report_is_bytes),

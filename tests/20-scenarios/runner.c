@@ -202,6 +202,7 @@ static void open_play(struct play *p, yyjson_val *expect)
     enum rc rc = ledger_create(p->dir, digest_sha256, &err);
     if (rc == RC_OK)
         rc = instance_load(&p->arena, p->dir, &p->inst, &err);
+    p->inst.programs = p->r->build;
     if (rc == RC_OK)
         rc = ledger_open(p->dir, LEDGER_WRITE, digest_sha256, &p->ledger, &err);
     if (rc == RC_OK)

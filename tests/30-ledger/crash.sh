@@ -77,6 +77,7 @@ days_before() {
     now=$FRESHET_NOW
     FRESHET_NOW=2026-06-29T10:00:00Z
     for id in modified back same spoiled gone returned undone; do add $id $id.json public; done
+    for id in edited noise; do add $id $id.geojson public --feature-key id; done
     add approved approved.json restricted
     add index index.json public --detector manifest
     freshet check all
@@ -111,6 +112,7 @@ prepare() {
     add held held.json restricted
     add sovereign sovereign.json sovereign
     for id in modified back same spoiled; do control "advance?path=/crash/$id.json"; done
+    for id in edited noise; do control "advance?path=/crash/$id.geojson"; done
     freshet check all
     control "advance?path=/crash/back.json"
     freshet check source back
@@ -209,7 +211,7 @@ try_twice() { # the recovery dies too, where it gets that far
 }
 
 "${CC:-gcc}" -O1 -Wall -Werror -shared -fPIC -D_GNU_SOURCE -o "$work/killat.so" $here/killat.c
-cp "$B/freshet" "$work/freshet" # a build that runs meanwhile must not disturb the sweep
+cp "$B/freshet" "$B/freshet-inspect" "$B/freshet-inspect-gdal" "$work" # a build that runs meanwhile must not disturb the sweep
 bin=$work/freshet
 start_upstream
 prepare
@@ -221,7 +223,7 @@ env LD_PRELOAD="$work/killat.so" KILLAT_COUNT="$work/count" "$bin" -C "$dir" wor
     die "the undisturbed run failed"
 total=$(sed -n 's/^all //p' "$work/count")
 dump "$dir" >"$work/want"
-jq -e '.done == 13 and .noop == 2 and .failed == 1 and .held == 2' "$work/counts" >/dev/null ||
+jq -e '.done == 14 and .noop == 3 and .failed == 1 and .held == 2' "$work/counts" >/dev/null ||
     die "the undisturbed run took other ways: $(cat "$work/counts")"
 "$bin" -C "$dir" verify --json >"$work/out" || die "verify: $(cat "$work/out")"
 

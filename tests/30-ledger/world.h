@@ -69,6 +69,7 @@ static inline int setup(void **state)
     inst.conf.allow_hosts = (struct conf_list){hosts, 1};
     inst.conf.fetch_attempts = 1;
     inst.conf.free_bytes_min = 0;
+    inst.programs = env_get("B") ? env_get("B") : "build";
     snprintf(path, sizeof path, "%s/spool", fix_dir);
     assert_int_equal(mkdir(path, 0750), 0);
     led = fix_open(LEDGER_WRITE);

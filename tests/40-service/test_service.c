@@ -224,6 +224,7 @@ static int make_world(void **state)
     unit_write(path, "{\"api_processes\": 3, \"intake_processes\": 2, \"admin_max_body\": 4096,"
                      " \"free_bytes_min\": 0}");
     OK(instance_load(&fix_arena, fix_dir, &inst, &fix_err));
+    inst.programs = env_get("B") ? env_get("B") : "build";
     led = fix_open(LEDGER_WRITE);
     fill();
     make_tokens();

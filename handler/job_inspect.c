@@ -1,0 +1,73 @@
+/* job_inspect: what the inspector tells about the bytes of a run, beside what it told about the
+ * head's. */
+#include "handler/job_internal.h"
+
+static enum rc ask(struct job *j, int fd, yyjson_val **ret, struct err *err)
+{
+    const struct job_env *e = j->env;
+    struct inspect_options o;
+    struct inspection found;
+    inspect_options_default(&o);
+    o.feature_key = j->source.feature_key;
+    if (!*e->inspector)
+        TRY(inspector_new(&e->inst->conf, e->inst->programs, e->inspector, err));
+    TRY(inspector_run(*e->inspector, fd, &o, &j->reports, &found, err));
+    *ret = found.root;
+    return e->tick ? e->tick(e->tick_ctx, err) : RC_OK;
+}
+
+enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err)
+{
+    enum tier tier = job_tier(j), other = tier == TIER_PUBLIC ? TIER_RESTRICTED : TIER_PUBLIC;
+    enum rc rc = store_read(j->env->store, tier, &j->head.sha, ret_fd, err);
+    if (rc == RC_NOT_FOUND) /* its level was another then */
+        rc = store_read(j->env->store, other, &j->head.sha, ret_fd, err);
+    return rc;
+}
+
+static enum rc inspect_head(struct job *j, struct err *err)
+{
+    CLEANUP(job_close_fd) int fd = -1;
+    TRY(job_open_head(j, &fd, err));
+    return ask(j, fd, &j->then, err);
+}
+
+/* From the run that made it head; what an older inspector told is asked for again. A deleted head has
+ * nothing to compare with. */
+static enum rc look_before(struct job *j, struct err *err)
+{
+    const struct head *h = &j->head;
+    struct str qa;
+    if (h->version == 0 || h->deleted)
+        return RC_OK;
+    TRY(change_qa(j->env->ledger, &j->reports, j->source.no, &h->sha, &qa, err));
+    enum rc rc = summary_read(&j->reports, qa, &j->before, err);
+    if (rc != RC_NOT_FOUND)
+        return rc;
+    TRY(inspect_head(j, err));
+    return summary_of(j->then, &j->before, err);
+}
+
+enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err)
+{
+    TRY(ask(j, fd, &j->now, err));
+    TRY(summary_of(j->now, ret, err));
+    return ret->geodata ? look_before(j, err) : RC_OK;
+}
+
+bool job_same_content(const struct job *j)
+{
+    const char *now = j->facts.qa.now.content_digest;
+    return *now && strcmp(now, j->before.content_digest) == 0;
+}
+
+enum rc job_diff(struct job *j, struct err *err)
+{
+    if (j->facts.qa.now.features < 0)
+        return RC_OK;
+    if (j->before.geodata && !j->then)
+        TRY(inspect_head(j, err));
+    TRY(diff_of(&j->reports, j->then, j->now, &j->diff, err));
+    j->facts.diff = &j->diff;
+    return RC_OK;
+}
