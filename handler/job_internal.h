@@ -55,6 +55,9 @@ bool job_same_content(const struct job *j);
 MUST_CHECK enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err);
 /* A run_also_fn: the source's public rows as they are now. */
 MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
+/* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a
+ * row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
+MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct err *err);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */
 MUST_CHECK enum rc job_publish(struct job *j, struct err *err);
 void job_close_fd(int *fd); /* fits CLEANUP */

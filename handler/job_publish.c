@@ -157,9 +157,18 @@ static enum rc compare(struct job *j, struct err *err)
     return f->manifest_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an id");
 }
 
+enum rc job_has_object(const struct job *j, enum tier tier, struct err *err)
+{
+    CLEANUP(job_close_fd) int fd = -1;
+    enum rc rc = store_read(j->env->store, tier, &j->bytes.sha, &fd, err);
+    return rc == RC_NOT_FOUND ? err_set(err, RC_BUSY, "", "staged bytes were removed by gc") : rc;
+}
+
 static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
 {
     struct job *j = ctx;
+    if (!j->facts.deletes)
+        TRY(job_has_object(j, job_tier(j), err));
     TRY(job_project(ctx, l, err));
     if (!j->facts.manifest_id)
         return RC_OK;

@@ -42,11 +42,12 @@ static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s
 }
 
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
-                    const struct source *s, bool added, struct picture *p, struct err *err)
+                    const struct source *s, enum publish_how how, struct picture *p,
+                    struct err *err)
 {
     *p = (struct picture){.s = s, .facts.qa_status = ""};
     TRY(check_state_get(l, s->no, &p->state, err));
-    if (!added) {
+    if (how != PUBLISH_ADDED) {
         TRY(head_get(l, a, s->no, &p->head, err));
         TRY(publish_facts(l, a, s->no, &p->facts, err));
     }
@@ -188,8 +189,16 @@ static enum rc fill_row(struct arena *a, const struct picture *p, struct public_
     return RC_OK;
 }
 
+/* When the description last moved, as far as the enduring rows can tell. */
+static int64_t last_moved(const struct picture *p)
+{
+    const struct source *s = p->s;
+    int64_t at = s->retired_at > s->updated_at ? s->retired_at : s->updated_at;
+    return p->head.version && p->head.promoted_at > at ? p->head.promoted_at : at;
+}
+
 static enum rc project(struct ledger *l, struct arena *a, const struct instance *inst,
-                       const struct source *s, bool added, int64_t now, struct err *err)
+                       const struct source *s, enum publish_how how, int64_t now, struct err *err)
 {
     struct picture p;
     struct public_source row;
@@ -197,15 +206,16 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     /* Not even the generation of the public tables moves: ETags would tell. */
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
-    TRY(look(l, a, inst, s, added, &p, err));
+    TRY(look(l, a, inst, s, how, &p, err));
+    now = how == PUBLISH_MEND ? last_moved(&p) : now;
     TRY(describe(a, &p, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
-    row.added = added;
+    row.how = how;
     TRY(publish_source(l, &row, redact_time(s->level, "updated_at", now), err));
     bool described; /* its document is made of its name alone */
     TRY(publish_has_collection(l, s->collection, &described, err));
-    if (described)
+    if (described && how != PUBLISH_MEND)
         return RC_OK;
     TRY(stac_collection(a, s->collection, &collection, err));
     return publish_collection(l, s->collection, collection, (struct str){0}, now, err);
@@ -216,7 +226,7 @@ enum rc project_source(struct ledger *l, const struct instance *inst, const stru
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, false, now, err);
+    return project(l, &a, inst, s, PUBLISH_OVER, now, err);
 }
 
 enum rc project_added(struct ledger *l, const struct instance *inst, const struct source *s,
@@ -224,7 +234,15 @@ enum rc project_added(struct ledger *l, const struct instance *inst, const struc
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, true, now, err);
+    return project(l, &a, inst, s, PUBLISH_ADDED, now, err);
+}
+
+enum rc project_mend_source(struct ledger *l, const struct instance *inst, const struct source *s,
+                            struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    arena_init(&a, PROJECT_MEMORY_MAX);
+    return project(l, &a, inst, s, PUBLISH_MEND, 0, err);
 }
 
 /* ---- changes anew ---------------------------------------------------------------------------- */
@@ -233,7 +251,8 @@ struct again {
     struct ledger *l;
     const struct source *s;
     int64_t now;
-    struct arena a;
+    struct arena *a;
+    bool mend;
 };
 
 /* Bytes and detector of a change are in its whole documents. */
@@ -242,8 +261,8 @@ static enum rc read_publication(struct again *g, const struct change *c, struct 
 {
     yyjson_val *entry, *delta;
     const char *hex = "", *media_type = "", *detector = "";
-    TRY(json_parse(&g->a, c->entry, 0, "a stored entry", &entry, err));
-    TRY(json_parse(&g->a, c->delta, 0, "a stored delta", &delta, err));
+    TRY(json_parse(g->a, c->entry, 0, "a stored entry", &entry, err));
+    TRY(json_parse(g->a, c->delta, 0, "a stored delta", &delta, err));
     TRY(json_get_str(entry, "detector", &detector, err));
     p->detector = detector;
     yyjson_val *to = yyjson_obj_get(delta, "to");
@@ -256,7 +275,7 @@ static enum rc read_publication(struct again *g, const struct change *c, struct 
         return err_set(err, RC_CORRUPT, "", "a stored delta has no digest");
     p->sha = sha;
     p->media_type = media_type;
-    p->item_id = arena_printf(&g->a, "%s-v%lld", g->s->id, (long long)c->version);
+    p->item_id = arena_printf(g->a, "%s-v%lld", g->s->id, (long long)c->version);
     return p->item_id ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an item's id");
 }
 
@@ -277,22 +296,30 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
     /* What was never given a place in the feed gets none now: places are given at promotion. */
     if (c->public_seq == 0)
         return RC_OK;
-    arena_reset(&g->a);
+    arena_reset(g->a);
     TRY(read_publication(g, c, &p, &sha, err));
-    TRY(redact_rows(&g->a, g->s, &whole, &rows, err));
+    TRY(redact_rows(g->a, g->s, &whole, &rows, err));
+    if (g->mend)
+        TRY(publish_withheld(g->l, &p, err));
     return publish_rows(g->l, &p, g->now, err);
+}
+
+enum rc project_mend_change(struct ledger *l, struct arena *a, const struct source *s,
+                            const struct change *c, int64_t now, struct err *err)
+{
+    struct again g = {.l = l, .s = s, .now = now, .a = a, .mend = true};
+    return publish_again(&g, c, err);
 }
 
 enum rc project_all_of_source(struct ledger *l, const struct instance *inst, const struct source *s,
                               int64_t now, struct err *err)
 {
-    struct again g = {.l = l, .s = s, .now = now};
+    CLEANUP(arena_release) struct arena a;
+    struct again g = {.l = l, .s = s, .now = now, .a = &a};
+    arena_init(&a, PROJECT_MEMORY_MAX);
     TRY(publish_nothing(l, s->no, now, err));
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
     TRY(project_source(l, inst, s, now, err));
-    arena_init(&g.a, PROJECT_MEMORY_MAX);
-    enum rc rc = change_each_of(l, s->no, publish_again, &g, err);
-    arena_release(&g.a);
-    return rc;
+    return change_each_of(l, s->no, publish_again, &g, err);
 }

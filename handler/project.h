@@ -17,5 +17,11 @@ MUST_CHECK enum rc project_added(struct ledger *l, const struct instance *inst,
 /* All rows of s anew, also its changes: after its level or title moved. Inside a transaction. */
 MUST_CHECK enum rc project_all_of_source(struct ledger *l, const struct instance *inst,
                                          const struct source *s, int64_t now, struct err *err);
+/* For rebuild: writes what differs from what the rows must be, and nothing else. */
+MUST_CHECK enum rc project_mend_source(struct ledger *l, const struct instance *inst,
+                                       const struct source *s, struct err *err);
+/* The same for one change of s; a is of the caller and is reset. */
+MUST_CHECK enum rc project_mend_change(struct ledger *l, struct arena *a, const struct source *s,
+                                       const struct change *c, int64_t now, struct err *err);
 
 #endif

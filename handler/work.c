@@ -56,10 +56,10 @@ static void owner_name(int slot, char out[OWNER_MAX])
 }
 
 /* The lock file of a slot, locked; -1 when it is taken or (without O_CREAT) not there. */
-static int lock_slot(const struct worker *w, int slot, int flags, bool *ret_there)
+static int lock_slot(const struct instance *inst, int slot, int flags, bool *ret_there)
 {
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/run/worker-%d.lock", w->inst->dir, slot);
+    int n = snprintf(path, sizeof path, "%s/run/worker-%d.lock", inst->dir, slot);
     int fd = n < (int)sizeof path ? open(path, O_RDWR | O_CLOEXEC | flags, 0600) : -1;
     *ret_there = fd >= 0;
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -69,6 +69,12 @@ static int lock_slot(const struct worker *w, int slot, int flags, bool *ret_ther
     return fd;
 }
 
+int work_lock_slot(const struct instance *inst, int slot)
+{
+    bool there;
+    return slot < 0 || slot >= SLOTS_MAX ? -1 : lock_slot(inst, slot, O_CREAT, &there);
+}
+
 static enum rc take_slot(struct worker *w, struct err *err)
 {
     bool there = true;
@@ -76,7 +82,7 @@ static enum rc take_slot(struct worker *w, struct err *err)
     if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
         return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
     for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
-        w->lock = lock_slot(w, slot, O_CREAT, &there);
+        w->lock = lock_slot(w->inst, slot, O_CREAT, &there);
         w->slot = slot;
         if (w->lock >= 0)
             return RC_OK;
@@ -104,7 +110,7 @@ enum rc worker_reclaim(struct worker *w, int64_t *ret_n, struct err *err)
     bool there = true;
     enum rc rc = inbox_reclaim(w->ledger, NULL, clock_now(), &n, err);
     for (int slot = 0; rc == RC_OK && there && slot < SLOTS_MAX; slot++) {
-        int fd = slot == w->slot ? -1 : lock_slot(w, slot, 0, &there);
+        int fd = slot == w->slot ? -1 : lock_slot(w->inst, slot, 0, &there);
         there = there || slot == w->slot;
         if (fd < 0)
             continue;

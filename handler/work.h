@@ -28,6 +28,10 @@ struct work_end {
     int64_t version, seq, bytes, elapsed_ms; /* 0 where it does not apply */
 };
 
+/* Takes the lock of a slot whose worker is dead, or that nobody has; -1 when its worker lives. The caller
+ * closes it. */
+int work_lock_slot(const struct instance *inst, int slot);
+
 struct worker;
 MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
                               struct err *err);

@@ -21,14 +21,15 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
                        struct err *err)
 {
     static const enum stmt_id wipes[] = {Q_WIPE_SOURCES, Q_WIPE_FRESH, Q_WIPE_CHECKS};
+    bool mend = p->how == PUBLISH_MEND;
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
     /* INSERT OR REPLACE would copy every page it is about to touch, to be able to undo. */
-    for (size_t i = 0; !p->added && i < ARRAY_LEN(wipes); i++)
+    for (size_t i = 0; p->how == PUBLISH_OVER && i < ARRAY_LEN(wipes); i++)
         TRY(query_run(l, wipes[i], err, "i", p->src_no));
-    TRY(query_run(l, Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no, p->collection, p->doc,
-                  gen, now));
-    TRY(query_run(l, Q_PUB_FRESH, err,
+    TRY(query_run(l, mend ? Q_MEND_SOURCE : Q_PUB_SOURCE, err, "titsii", p->source_id, p->src_no,
+                  p->collection, p->doc, gen, now));
+    TRY(query_run(l, mend ? Q_MEND_FRESH : Q_PUB_FRESH, err,
                   "tittt"      /* who */
                   "iii"        /* what it declares */
                   "mttttttim", /* its head */
@@ -36,10 +37,10 @@ enum rc publish_source(struct ledger *l, const struct public_source *p, int64_t 
                   (int64_t)p->retired, p->freshness_days, p->updated_at, p->window, p->run_id,
                   p->identity, p->delta_id, p->qa_status, p->qa_note, gen, p->removed_at));
     if (!p->shows_checks)
-        return RC_OK;
-    return query_run(l, Q_PUB_CHECKS, err, "immimtimi", p->src_no, p->checked_at, p->reached_at,
-                     p->failures, p->next_check_at, p->last_outcome, gen, p->verified_at,
-                     (int64_t)p->retired);
+        return mend ? query_run(l, Q_WIPE_CHECKS, err, "i", p->src_no) : RC_OK;
+    return query_run(l, mend ? Q_MEND_CHECKS : Q_PUB_CHECKS, err, "immimtimi", p->src_no,
+                     p->checked_at, p->reached_at, p->failures, p->next_check_at, p->last_outcome,
+                     gen, p->verified_at, (int64_t)p->retired);
 }
 
 enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
@@ -76,23 +77,13 @@ enum rc publish_collection(struct ledger *l, const char *collection, struct str 
 
 static enum rc put_item(struct ledger *l, const struct publication *p, int64_t gen, struct err *err)
 {
-    int64_t no;
     const struct public_rows *r = p->rows;
-    {
-        CLEANUP(query_close) struct query q = {0};
-        TRY(query_open(l, Q_PUB_ITEM, &q, err, "titisi", p->item_id, p->source->no,
-                       p->source->collection, r->shown_at, r->item, gen));
-        TRY(query_next(l, &q, err));
-        no = col_i64(&q, 0);
-        enum rc rc =
-            query_next(l, &q, err); /* a RETURNING statement ends when stepped to its end */
-        if (rc != RC_NOT_FOUND)
-            return rc;
-    }
+    TRY(query_run(l, Q_PUB_ITEM, err, "titisi", p->item_id, p->source->no, p->source->collection,
+                  r->shown_at, r->item, gen));
     if (!r->has_bbox)
         return RC_OK;
-    return query_run(l, Q_PUB_ITEM_BOX, err, "idddd", no, r->bbox[0], r->bbox[2], r->bbox[1],
-                     r->bbox[3]);
+    return query_run(l, Q_PUB_ITEM_BOX, err, "tdddd", p->item_id, r->bbox[0], r->bbox[2],
+                     r->bbox[1], r->bbox[3]);
 }
 
 enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now, struct err *err)
@@ -122,4 +113,22 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
         TRY(query_run(l, Q_PUB_ASSET, err, "hititi", p->sha, s->no, p->run_id, p->size,
                       p->media_type, r->shown_at));
     return RC_OK;
+}
+
+enum rc publish_withheld(struct ledger *l, const struct publication *p, struct err *err)
+{
+    const struct public_rows *r = p->rows;
+    if (!r->entry.n)
+        TRY(query_run(l, Q_DROP_CHANGE, err, "i", p->seq));
+    if (!r->entry.n || !r->prov.n)
+        TRY(query_run(l, Q_DROP_PROV, err, "t", p->run_id));
+    if (!r->entry.n || !r->delta.n)
+        TRY(query_run(l, Q_DROP_DELTA, err, "t", p->delta_id));
+    if (!p->item_id) /* a deletion: the item of what went is that of an earlier change */
+        return RC_OK;
+    if (!r->entry.n || !r->item.n || !r->has_bbox)
+        TRY(query_run(l, Q_DROP_BOX, err, "t", p->item_id));
+    if (!r->entry.n || !r->item.n)
+        TRY(query_run(l, Q_DROP_ITEM, err, "t", p->item_id));
+    return r->asset ? RC_OK : query_run(l, Q_DROP_ASSET, err, "hi", p->sha, p->source->no);
 }

@@ -6,9 +6,12 @@
 
 #include "ledger/promote.h"
 
+/* OVER: what is there is replaced. ADDED: in this transaction, so nothing is there. MEND: written only
+ * where it differs, so that what is right keeps its generation (rebuild.h). */
+enum publish_how { PUBLISH_OVER, PUBLISH_ADDED, PUBLISH_MEND };
 struct public_source {
     int64_t src_no;
-    bool added; /* in this transaction: there is nothing to replace */
+    enum publish_how how;
     const char *source_id, *title, *collection, *level;
     struct str doc; /* public_sources.doc */
     bool held, retired;
@@ -48,5 +51,7 @@ struct publication {
 };
 MUST_CHECK enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
                                 struct err *err);
+/* Takes away what the rows of p do not have, because the level withholds it. */
+MUST_CHECK enum rc publish_withheld(struct ledger *l, const struct publication *p, struct err *err);
 
 #endif

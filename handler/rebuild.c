@@ -1,0 +1,94 @@
+/* rebuild: sources first, then changes in the order of their finalization, so that items get the numbers
+ * they had. */
+#include "handler/rebuild.h"
+
+#include "handler/project.h"
+#include "ledger/rebuild.h"
+
+#define SOURCE_MEMORY_MAX (8u << 20)  /* the longest declaration, several times over */
+#define CHANGE_MEMORY_MAX (16u << 20) /* the documents of one change */
+
+struct pass {
+    struct ledger *l;
+    const struct instance *inst;
+    int64_t now, total;
+    rebuild_progress_fn *progress;
+    void *ctx;
+    struct arena source_memory, change_memory;
+    struct source source; /* of the change before; no 0: none */
+    struct rebuild_counts n;
+};
+
+/* One more is done; counts it where something was written for it. */
+static void tell(struct pass *p, int64_t written_before, int64_t *mended)
+{
+    *mended += rebuild_written(p->l) != written_before;
+    if (p->progress)
+        p->progress(p->ctx, p->n.sources + p->n.changes, p->total);
+}
+
+static enum rc mend_source(void *ctx, const struct source *s, struct err *err)
+{
+    struct pass *p = ctx;
+    int64_t before = rebuild_written(p->l);
+    TRY(project_mend_source(p->l, p->inst, s, err));
+    p->n.sources++;
+    tell(p, before, &p->n.sources_mended);
+    return RC_OK;
+}
+
+/* The changes of a source often come one after the other. */
+static enum rc find_source(struct pass *p, int64_t no, struct err *err)
+{
+    if (p->source.no == no)
+        return RC_OK;
+    arena_reset(&p->source_memory);
+    p->source.no = 0;
+    return source_by_no(p->l, &p->source_memory, no, &p->source, err);
+}
+
+static enum rc mend_change(void *ctx, const struct change *c, struct err *err)
+{
+    struct pass *p = ctx;
+    int64_t before = rebuild_written(p->l);
+    TRY(find_source(p, c->src_no, err));
+    if (p->source.level != LEVEL_SOVEREIGN)
+        TRY(project_mend_change(p->l, &p->change_memory, &p->source, c, p->now, err));
+    p->n.changes++;
+    tell(p, before, &p->n.changes_mended);
+    return RC_OK;
+}
+
+static enum rc mend_all(struct pass *p, struct err *err)
+{
+    int64_t before = rebuild_written(p->l);
+    TRY(rebuild_strays(p->l, err));
+    p->n.removed = rebuild_written(p->l) - before;
+    TRY(source_each(p->l, 0, mend_source, p, err));
+    return change_each(p->l, mend_change, p, err);
+}
+
+static bool is_intact(const struct rebuild_counts *n)
+{
+    return !n->tip && !n->removed && !n->sources_mended && !n->changes_mended;
+}
+
+enum rc rebuild(struct ledger *l, const struct instance *inst, int64_t now,
+                rebuild_progress_fn *progress, void *ctx, struct rebuild_counts *ret,
+                struct err *err)
+{
+    struct pass p = {.l = l, .inst = inst, .now = now, .progress = progress, .ctx = ctx};
+    TRY(rebuild_begin(l, now, &p.total, &p.n.tip, err));
+    arena_init(&p.source_memory, SOURCE_MEMORY_MAX);
+    arena_init(&p.change_memory, CHANGE_MEMORY_MAX);
+    enum rc rc = mend_all(&p, err);
+    arena_release(&p.source_memory);
+    arena_release(&p.change_memory);
+    if (rc != RC_OK || is_intact(&p.n)) /* then not even the generation moves */
+        ledger_abort(l);
+    else
+        rc = ledger_commit(l, err);
+    TRY(rc);
+    *ret = p.n;
+    return RC_OK;
+}

@@ -1,0 +1,284 @@
+/* test_rebuild: the public projections come back as they were, byte for byte, and nothing else does
+ * (handler/rebuild.h). */
+#include "tests/30-ledger/world.h"
+
+#include "handler/rebuild.h"
+
+#define POINT "{\"type\":\"Point\",\"coordinates\":[-97.3312345,37.6923456]}"
+
+/* ---- every public row as text ---------------------------------------------------------------- */
+
+static const char *const tables[] = {
+    "public_meta",         "public_changes",   "public_sources", "public_freshness",
+    "public_items",        "public_items_box", "public_prov",    "public_collections",
+    "public_datasets",     "public_deltas",    "public_assets",  "public_checks",
+    "public_check_totals", "public_heartbeats"};
+
+static void dump_table(sqlite3 *db, const char *table, bool generations, struct buf *out)
+{
+    sqlite3_stmt *s;
+    const char *sql = arena_printf(&fix_arena, "SELECT * FROM %s ORDER BY 1, 2", table);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        buf_printf(out, "%s", table);
+        for (int i = 0; i < sqlite3_column_count(s); i++) {
+            const char *name = sqlite3_column_name(s, i), *text;
+            bool stamp = strcmp(name, "gen") == 0 || strcmp(name, "generation") == 0 ||
+                         strcmp(name, "changed_at") == 0;
+            if (stamp && !generations)
+                continue;
+            text = (const char *)sqlite3_column_text(s, i);
+            buf_printf(out, "|%d:%s", sqlite3_column_bytes(s, i), text ? text : "NULL");
+        }
+        buf_printf(out, "\n");
+    }
+    sqlite3_finalize(s);
+}
+
+/* generations: also the stamps that ETags are made of. */
+static const char *dump(bool generations)
+{
+    sqlite3 *db;
+    struct buf out;
+    buf_init(&out, 16u << 20);
+    const char *path = arena_printf(&fix_arena, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        dump_table(db, tables[i], generations, &out);
+    sqlite3_close(db);
+    const char *text = arena_str(&fix_arena, buf_view(&out));
+    buf_release(&out);
+    assert_non_null(text);
+    return text;
+}
+
+static struct rebuild_counts rebuild_now(void)
+{
+    struct rebuild_counts n;
+    OK(rebuild(led, &inst, 9000000, NULL, NULL, &n, &fix_err));
+    return n;
+}
+
+static void assert_intact(void)
+{
+    const char *before = dump(true);
+    struct rebuild_counts n = rebuild_now();
+    assert_int_equal(n.sources_mended, 0);
+    assert_int_equal(n.changes_mended, 0);
+    assert_int_equal(n.removed, 0);
+    assert_false(n.tip);
+    assert_string_equal(dump(true), before);
+}
+
+/* ---- a rich world ------------------------------------------------------------------------------ */
+
+static void change(const struct source *s, const char *body)
+{
+    serve(s->id, body);
+    found(s, body);
+    drain();
+}
+
+static void change_approved(const struct source *s, const char *body)
+{
+    serve(s->id, body);
+    const char *event = found(s, body);
+    assert_int_equal(drain().held, 1);
+    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    assert_int_equal(drain().done, 1);
+}
+
+static void remove_upstream(const struct source *s)
+{
+    struct check_result r = fix_result(s, OUTCOME_gone, 0);
+    r.has_sha = r.state.has_seen = false;
+    r.deleted = true;
+    r.hint = "deleted";
+    OK(check_commit(led, &r, 1, 2000, &fix_err));
+    assert_int_equal(drain().done, 1);
+}
+
+/* All levels, a return to earlier bytes, geometry, a deletion, a source never seen, a retired one. Times
+ * are real: what a lost row gets must be what it had. */
+static void populate(void)
+{
+    struct source open = add_source("open", "public"), grid = add_source("grid", "generalized");
+    struct source kept = add_source("kept", "restricted"), own = add_source("own", "sovereign");
+    struct source late = add_source("late", "public"), gone = add_source("gone", "public");
+    (void)add_source("idle", "public");
+    clock_set(1782986400000LL);
+    change(&open, BODY_A);
+    change(&grid, POINT);
+    clock_set(1782986401000LL);
+    change(&open, BODY_B);
+    change(&open, BODY_A);
+    change_approved(&kept, POINT);
+    change_approved(&own, BODY_A);
+    clock_set(1782986402000LL);
+    change(&gone, POINT);
+    remove_upstream(&gone);
+    change(&late, BODY_A);
+    OK(ledger_begin(led, &fix_err));
+    OK(source_retire(led, late.no, 1782986403000LL, &fix_err));
+    OK(source_by_no(led, &fix_arena, late.no, &late, &fix_err));
+    OK(project_source(led, &inst, &late, 1782986403000LL, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+static void intact_projections_are_not_touched(void **state)
+{
+    (void)state;
+    assert_intact();
+    populate();
+    assert_intact();
+}
+
+static void lost_rows_come_back_byte_for_byte(void **state)
+{
+    static const char *const derived[] = {
+        "public_changes",   "public_sources", "public_freshness",   "public_items",
+        "public_items_box", "public_prov",    "public_collections", "public_deltas",
+        "public_assets",    "public_checks"};
+    (void)state;
+    populate();
+    const char *before = dump(false);
+    int64_t generation = meta_now().generation;
+    for (size_t i = 0; i < ARRAY_LEN(derived); i++)
+        (void)ask_number(arena_printf(&fix_arena, "DELETE FROM %s", derived[i]));
+    assert_string_not_equal(dump(false), before);
+    struct rebuild_counts n = rebuild_now();
+    assert_int_equal(n.sources, 7);
+    assert_int_equal(n.sources_mended, 6); /* nobody hears of the sovereign one */
+    assert_int_equal(n.changes, 9);
+    assert_int_equal(n.changes_mended, 8);
+    assert_string_equal(dump(false), before);
+    assert_true(meta_now().generation > generation); /* no ETag of a lost row comes back */
+    assert_intact();
+}
+
+static void lost_tip_comes_back_above_every_old_one(void **state)
+{
+    (void)state;
+    populate();
+    struct public_meta before = meta_now();
+    (void)ask_number("DELETE FROM public_meta");
+    assert_true(rebuild_now().tip);
+    assert_int_equal(meta_now().last_seq, before.last_seq);
+    assert_int_equal(meta_now().first_seq, before.first_seq);
+    assert_true(meta_now().generation > before.generation);
+    assert_intact();
+}
+
+static void altered_and_stray_rows_are_put_right(void **state)
+{
+    static const char *const damage[] = {
+        "UPDATE public_changes SET doc = '{}' WHERE seq = 2",
+        "UPDATE public_freshness SET updated_at = 1 WHERE source_id = 'open'",
+        "UPDATE public_checks SET failures = 7",
+        "UPDATE public_items SET doc = '{}'",
+        "UPDATE public_items_box SET north = 80, east = 10",
+        "UPDATE public_assets SET size = 1",
+        "UPDATE public_collections SET doc = '{}'",
+        "DELETE FROM public_deltas WHERE delta_id = (SELECT max(delta_id) FROM public_deltas)",
+        "INSERT INTO public_prov VALUES ('nobody', 1, '{}', 0, 0)",
+        "INSERT INTO public_assets VALUES (zeroblob(32), 1, 'nobody', 1, 'x', 0)",
+        "INSERT INTO public_collections VALUES ('nobody', '{}', 0)",
+        "UPDATE public_meta SET last_seq = 99"};
+    (void)state;
+    populate();
+    const char *before = dump(false);
+    for (size_t i = 0; i < ARRAY_LEN(damage); i++) {
+        (void)ask_number(damage[i]);
+        assert_string_not_equal(dump(false), before);
+        (void)rebuild_now();
+        assert_string_equal(dump(false), before);
+    }
+}
+
+/* (I8) Rows that a level does not allow, however they came in, are taken out. */
+static void withheld_rows_do_not_survive(void **state)
+{
+    static const char *const leaks[] = {
+        "INSERT INTO public_sources SELECT id, src_no, collection, spec, 1, 1 FROM sources"
+        " WHERE id = 'own'",
+        "INSERT INTO public_checks SELECT src_no, 1, 1, 0, 1, 'new', 1, 1, 0 FROM sources"
+        " WHERE id = 'kept'",
+        "INSERT INTO public_prov SELECT run_id, src_no, doc, 1, 1 FROM prov_bundles JOIN ledger"
+        " USING (run_id) WHERE status = 'finalized' AND src_no IN (SELECT src_no FROM sources"
+        " WHERE id IN ('kept', 'own'))",
+        "INSERT INTO public_deltas SELECT delta_id, src_no, doc, 1, 1 FROM deltas WHERE src_no IN"
+        " (SELECT src_no FROM sources WHERE id IN ('kept', 'own'))",
+        "INSERT INTO public_items SELECT 77, item_id, src_no, 'tests', 1, doc, 1 FROM stac_items"
+        " WHERE src_no = (SELECT src_no FROM sources WHERE id = 'kept')",
+        "INSERT INTO public_assets SELECT sha, src_no, run_id, 1, 'x', 1 FROM ledger WHERE src_no ="
+        " (SELECT src_no FROM sources WHERE id = 'grid') AND status = 'finalized'"};
+    (void)state;
+    populate();
+    const char *before = dump(false);
+    for (size_t i = 0; i < ARRAY_LEN(leaks); i++) {
+        (void)ask_number(leaks[i]);
+        assert_string_not_equal(dump(false), before);
+        (void)rebuild_now();
+        assert_string_equal(dump(false), before);
+    }
+}
+
+/* A source that was set by hand has the same rows from `set` and from a rebuild. */
+static void changed_level_rebuilds_the_same(void **state)
+{
+    static const enum level levels[] = {LEVEL_GENERALIZED, LEVEL_RESTRICTED, LEVEL_SOVEREIGN,
+                                        LEVEL_PUBLIC};
+    struct source s;
+    (void)state;
+    populate();
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        OK(source_by_id(led, &fix_arena, "open", &s, &fix_err));
+        yyjson_val *v;
+        const char *json = arena_printf(
+            &fix_arena,
+            "{\"id\":\"open\",\"url\":\"%s\",\"sensitivity\":\"%s\",\"collection\":\"c%zu\"}",
+            s.url, level_name(levels[i]), i);
+        struct source set;
+        OK(json_parse(&fix_arena, str_of(json), 0, "test", &v, &fix_err));
+        OK(source_parse(&fix_arena, v, &set, &fix_err));
+        set.no = s.no;
+        set.retired_at = -1;
+        OK(ledger_begin(led, &fix_err));
+        OK(source_put(led, &set, 1782986409000LL, &fix_err));
+        OK(project_all_of_source(led, &inst, &set, 1782986409000LL, &fix_err));
+        OK(ledger_commit(led, &fix_err));
+        assert_intact();
+    }
+}
+
+static void failure_in_the_middle_leaves_everything(void **state)
+{
+    struct rebuild_counts n;
+    (void)state;
+    populate();
+    (void)ask_number("DELETE FROM public_items");
+    (void)ask_number("UPDATE deltas SET doc = '{' || doc WHERE run_id = (SELECT run_id FROM ledger"
+                     " WHERE public_seq = 8)");
+    const char *before = dump(true);
+    assert_rc(rebuild(led, &inst, 9000000, NULL, NULL, &n, &fix_err), RC_INVALID);
+    assert_string_equal(dump(true), before);
+    OK(ledger_begin(led, &fix_err)); /* and no transaction is left open */
+    ledger_abort(led);
+    (void)ask_number("UPDATE deltas SET doc = substr(doc, 2) WHERE doc LIKE '{{%'");
+    assert_true(rebuild_now().changes_mended > 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {T(intact_projections_are_not_touched),
+                                       T(lost_rows_come_back_byte_for_byte),
+                                       T(lost_tip_comes_back_above_every_old_one),
+                                       T(altered_and_stray_rows_are_put_right),
+                                       T(withheld_rows_do_not_survive),
+                                       T(changed_level_rebuilds_the_same),
+                                       T(failure_in_the_middle_leaves_everything)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
