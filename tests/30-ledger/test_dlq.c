@@ -29,8 +29,10 @@ static const char *die(const struct source *s)
     serve_status(s->id, "503 Busy");
     const char *event = arena_strdup(&fix_arena, found(s, BODY_A));
     inst.conf.max_attempts = 2;
-    assert_int_equal(attempt().retry, 1);
-    assert_int_equal(attempt().dead, 1);
+    /* The second try may come in the same drain: its pause is random, down to nothing. */
+    struct work_counts first = attempt(), second = attempt();
+    assert_int_equal(first.retry + second.retry, 1);
+    assert_int_equal(first.dead + second.dead, 1);
     return event;
 }
 
