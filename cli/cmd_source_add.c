@@ -155,9 +155,22 @@ static void warn_blocked(const struct cli *c, const struct source *s)
             c->command->name, host);
 }
 
+/* The same for a header whose secret is not there yet: it may come before the first check. */
+static void warn_secrets(struct cli *c, const struct source *s)
+{
+    const char *value;
+    for (size_t i = 0; i < s->n_headers; i++) {
+        const char *name = source_header_secret(&s->headers[i]);
+        if (name && instance_secret(&c->arena, &c->inst, name, &value, &c->err) != RC_OK)
+            fprintf(stderr, "freshet: %s: headers: %s: %s: %s.\n", c->command->name,
+                    s->headers[i].name, name, c->err.msg);
+    }
+}
+
 static int print_source(struct cli *c, const struct source *s, const char *verb)
 {
     warn_blocked(c, s);
+    warn_secrets(c, s);
     if (!c->json) {
         cli_hint(c, "%s %s. Look at it now with: freshet -C %s check source %s --wait\n", verb,
                  s->id, c->dir, s->id);

@@ -108,6 +108,15 @@ has "a flag that is no number" "$err" '\-\-sweep-days needs a number'
 run 1 freshet source add --id x --url "$u/x" --header 'Authorization: Bearer abc'
 has "a secret in a header is refused" "$err" 'secret:'
 lacks "and not repeated" "$err" 'abc'
+run 1 freshet source add --id x --url "$u/x" --trigger '{"type":"annual","month":7,"throuhg":9}'
+has "a slip within a trigger is named whole" "$err" '^freshet: source add: triggers.throuhg: is not known here, only: type month through'
+run 1 freshet source add --id x --url "$u/x" --max-bytes 0
+has "and so is a wrong limit" "$err" '^freshet: source add: limits.max_bytes: '
+run 0 freshet -C "$work/piped" source add --id lock --url https://data.example/x --header 'X-Key: secret:up-key'
+has "a secret that is not there is a warning" "$err" '^freshet: source add: headers: X-Key: up-key: .*secrets/up-key'
+printf 'k' >"$work/piped/secrets/up-key"
+run 0 freshet -C "$work/piped" source set lock --trigger '{"type":"manual"}'
+is "and none when it is there" "$err" ''
 run 0 freshet source show a
 has "show" "$out" "^url  *$u/cli/a.json"
 run 1 freshet source show nope
