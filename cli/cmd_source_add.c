@@ -50,9 +50,11 @@ static yyjson_mut_val *json_value(struct decl *d, const struct flag *f, const ch
     struct err ignored;
     if (json_parse(&d->c->arena, str_of(text), 0, f->flag, &v, &ignored) == RC_OK)
         return yyjson_val_mut_copy(d->doc, v);
-    bool number = *f->argument == 'N';
-    cli_usage(d->c, "--%s needs %s%s, not '%s'", f->flag, number ? "a number" : "JSON, e.g. ",
-              number ? "" : f->argument, text);
+    /* Without the quotes a shell takes braces and quotation marks away. */
+    const char *needed = *f->argument == 'N'    ? "a number"
+                         : f->kind == KIND_LIST ? "JSON, e.g. '{\"type\":\"annual\",\"month\":7}'"
+                                                : "JSON, e.g. '[-102.1,36.9,-94.5,40.1]'";
+    cli_usage(d->c, "--%s needs %s, not '%s'", f->flag, needed, text);
     return NULL;
 }
 

@@ -105,6 +105,8 @@ run 2 freshet source add --id x
 has "what is needed is named" "$err" '\-\-id and --url are needed'
 run 2 freshet source add --id x --url "$u/x" --sweep-days soon
 has "a flag that is no number" "$err" '\-\-sweep-days needs a number'
+run 2 freshet source add --id x --url "$u/x" --trigger annual
+has "JSON that is none: an example" "$err" "needs JSON, e.g. '{\"type\":\"annual\",\"month\":7}', not 'annual'"
 run 1 freshet source add --id x --url "$u/x" --header 'Authorization: Bearer abc'
 has "a secret in a header is refused" "$err" 'secret:'
 lacks "and not repeated" "$err" 'abc'
@@ -157,6 +159,18 @@ is "CSV cells that are JSON" "$(freshet source show c2 --json | jq -c .triggers)
 printf 'id,url\nd1,%s/1\nd2,nowhere\n' "$u" >"$work/bad.csv"
 run 1 freshet source import "$work/bad.csv"
 has "a wrong CSV row is named by its line" "$err" '^freshet: bad.csv:3: url: '
+printf 'id,url\nd1,%s/1\nd2,%s/2\nd1,%s/3\n' "$u" "$u" "$u" >"$work/twice.csv"
+run 1 freshet source import "$work/twice.csv"
+has "an id given twice names the other line" "$err" '^freshet: twice.csv:4: id: "d1" is the id of line 2 as well'
+lacks "and advises no command" "$err" 'source set\|--update'
+printf '[{"id":"d1","url":"%s/1"},{"id":"d1","url":"%s/2"},{"id":"d2","url":"x","title":3}]' "$u" "$u" >"$work/twice.json"
+run 1 freshet source import "$work/twice.json" --json
+is "errors as JSON" "$(echo "$out" | jq -c '[.wrong_rows, (.errors[] | [.row, .field])]')" '[2,[1,"id"],[2,"title"]]'
+has "with their texts" "$out" 'is the id of \[0\] as well'
+is "and nothing beside" "$err" ''
+printf 'id;url\nd1;%s/1\n' "$u" >"$work/semi.csv"
+run 1 freshet source import "$work/semi.csv"
+has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are separated by commas'
 run 1 freshet source import "$work/none.json"
 run 0 freshet source retire c1
 run 0 freshet source retire c2
