@@ -183,6 +183,15 @@ static int print_source(struct cli *c, const struct source *s, const char *verb)
     return cli_print_json(c, d);
 }
 
+static int say_taken(struct cli *c, const char *id)
+{
+    struct source there;
+    if (source_find(c, id, &there) == RC_OK && there.retired_at >= 0)
+        return cli_error(c, c->command->name, "%s is retired: freshet source resume %s", id, id);
+    return cli_error(c, c->command->name,
+                     "%s is there already. Change it with: freshet source set %s", id, id);
+}
+
 int cmd_source_add(struct cli *c)
 {
     const char *file = cli_opt(c, "file");
@@ -205,8 +214,7 @@ int cmd_source_add(struct cli *c)
         return CLI_FAILED;
     enum rc rc = parse_and_store(&d, false, &s);
     if (rc == RC_CONFLICT)
-        return cli_error(c, c->command->name,
-                         "%s is there already. Change it with: freshet source set %s", s.id, s.id);
+        return say_taken(c, s.id);
     return rc == RC_OK ? print_source(c, &s, "Added") : cli_fail(c, c->command->name);
 }
 

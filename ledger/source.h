@@ -107,6 +107,9 @@ MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, st
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+/* The way back: due at once, unless it is looked at by hand only. Its children stay as they are: who
+ * was retired with it and who by hand is not recorded. */
+MUST_CHECK enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err);
 
 /* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
 MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,

@@ -177,6 +177,18 @@ run 0 freshet source retire c2
 is "retired ones are not listed" "$(freshet source list | cut -f 1 | tr '\n' ' ')" 'a b held '
 run 1 freshet source retire c1
 has "twice is a conflict" "$err" 'is retired already'
+run 1 freshet source add --id c1 --url "$u/1"
+has "a retired id names the way back" "$err" '^freshet: source add: c1 is retired: freshet source resume c1'
+is "while retired it has no next check" "$(freshet source show c1 --json | jq -c '[.retired_at == null, .state.next_check_at]')" '[false,null]'
+run 0 freshet source resume c1 --json
+is "resume says whom" "$out" '{"resumed":"c1"}'
+is "it is watched again and due" "$(freshet source show c1 --json | jq -c '[.retired_at, .state.next_check_at != null]')" '[null,true]'
+is "what is looked at by hand only is not due" "$(freshet source resume c2 && freshet source show c2 --json | jq -c '[.retired_at, .state.next_check_at]')" '[null,null]'
+run 1 freshet source resume c1
+has "twice is a conflict too" "$err" 'c1 is not retired'
+run 0 freshet verify
+freshet source retire c1
+freshet source retire c2
 
 # ---- check, work, changes -----------------------------------------------------------------------
 run 0 freshet check all --dry-run --json
