@@ -126,6 +126,15 @@ has "unknown source: the way is named" "$err" "no source 'nope'. See: freshet so
 run 0 freshet source set a --freshness-days 7 --json
 is "set changes what is given" "$(echo "$out" | jq -c '[.freshness_days, .title]')" '[7,"The letter A"]'
 run 2 freshet source set a --id b
+echo '{"limits": {"max_bytes": 9000000}, "freshness_days": null, "title": "lost"}' >"$work/set.json"
+run 0 freshet source set a --file "$work/set.json" --title 'The letter A' --json
+is "set --file: members replace, null takes away, options win" "$(echo "$out" | jq -c '[.limits, has("freshness_days"), .title, .collection]')" '[{"max_bytes":9000000},false,"The letter A","letters"]'
+echo '{"id": "b"}' >"$work/set.json"
+run 2 freshet source set a --file "$work/set.json"
+has "set --file: the id stays" "$err" 'an id never changes'
+echo '{"probe": {"pointer": "/x"}}' >"$work/set.json"
+run 1 freshet source set a --file "$work/set.json"
+has "set --file: checked like any declaration" "$err" '^freshet: source set: probe: is only for detector probe'
 
 cat >"$work/good.json" <<JSON
 {"sources": [
