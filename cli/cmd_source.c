@@ -1,4 +1,4 @@
-/* source list, show, retire: the sources of an instance, as the operator sees them.
+/* source list, show, retire, resume: the sources of an instance, as the operator sees them.
  *
  * Invariants
  *   1. This is the operator's own machine: nothing is withheld here. Secret values are not in a
@@ -249,7 +249,7 @@ int cmd_source_show(struct cli *c)
     return c->json ? show_json(c, &s, &st, checks) : show_text(c, &s, &st, checks);
 }
 
-/* ---- retire ---------------------------------------------------------------------------------- */
+/* ---- retire and resume ----------------------------------------------------------------------- */
 
 static enum rc retire(struct cli *c, const char *id)
 {
@@ -264,20 +264,53 @@ static enum rc retire(struct cli *c, const char *id)
     return children_retire(c->ledger, &c->inst, s.no, now, &c->err);
 }
 
-int cmd_source_retire(struct cli *c)
+static enum rc resume(struct cli *c, const char *id)
+{
+    struct source s;
+    int64_t now = clock_now();
+    TRY(source_find(c, id, &s));
+    if (s.retired_at < 0)
+        return err_set(&c->err, RC_CONFLICT, "", "%s is not retired", id);
+    TRY(source_resume(c->ledger, &s, now, &c->err));
+    return project_source(c->ledger, &c->inst, &s, now, &c->err);
+}
+
+/* Does `change` to the source that is named, in one transaction. */
+static int change_one(struct cli *c, enum rc (*change)(struct cli *c, const char *id))
 {
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (ledger_begin(c->ledger, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
-    if (retire(c, c->args[0]) != RC_OK) {
+    if (change(c, c->args[0]) != RC_OK) {
         ledger_abort(c->ledger);
         return cli_fail(c, c->command->name);
     }
-    if (ledger_commit(c->ledger, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+    return ledger_commit(c->ledger, &c->err) == RC_OK ? CLI_DONE : cli_fail(c, c->command->name);
+}
+
+int cmd_source_retire(struct cli *c)
+{
+    int code = change_one(c, retire);
+    if (code != CLI_DONE)
+        return code;
     if (c->json)
         return printf("{\"retired\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
-    cli_hint(c, "Retired %s. Its history stays; nothing is looked at any more.\n", c->args[0]);
+    cli_hint(c,
+             "Retired %s. Its history stays; nothing is looked at any more."
+             " Back with: freshet source resume %s\n",
+             c->args[0], c->args[0]);
+    return CLI_DONE;
+}
+
+int cmd_source_resume(struct cli *c)
+{
+    int code = change_one(c, resume);
+    if (code != CLI_DONE)
+        return code;
+    if (c->json)
+        return printf("{\"resumed\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+    cli_hint(c, "Resumed %s. Sources that it names stay retired until each is resumed.\n",
+             c->args[0]);
     return CLI_DONE;
 }

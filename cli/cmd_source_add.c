@@ -50,9 +50,11 @@ static yyjson_mut_val *json_value(struct decl *d, const struct flag *f, const ch
     struct err ignored;
     if (json_parse(&d->c->arena, str_of(text), 0, f->flag, &v, &ignored) == RC_OK)
         return yyjson_val_mut_copy(d->doc, v);
-    bool number = *f->argument == 'N';
-    cli_usage(d->c, "--%s needs %s%s, not '%s'", f->flag, number ? "a number" : "JSON, e.g. ",
-              number ? "" : f->argument, text);
+    /* Without the quotes a shell takes braces and quotation marks away. */
+    const char *needed = *f->argument == 'N'    ? "a number"
+                         : f->kind == KIND_LIST ? "JSON, e.g. '{\"type\":\"annual\",\"month\":7}'"
+                                                : "JSON, e.g. '[-102.1,36.9,-94.5,40.1]'";
+    cli_usage(d->c, "--%s needs %s, not '%s'", f->flag, needed, text);
     return NULL;
 }
 
@@ -111,13 +113,44 @@ static bool is_given(const struct decl *d)
     return any;
 }
 
-/* Begins with a copy of base, or with nothing. */
-static int begin(struct decl *d, struct cli *c, yyjson_val *base)
+/* What the object holds replaces what is there; null takes a member away. */
+static void put_members(struct decl *d, yyjson_val *members)
+{
+    size_t i, n;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(members, i, n, key, val)
+    {
+        const char *name = unsafe_yyjson_get_str(key); /* a key is a text */
+        if (yyjson_is_null(val))
+            yyjson_mut_obj_remove_str(d->root, name);
+        else
+            put(d, d->root, name, yyjson_val_mut_copy(d->doc, val));
+    }
+}
+
+/* Begins with a copy of base (or nothing), then the members of a file (or none), then the options. */
+static int begin(struct decl *d, struct cli *c, yyjson_val *base, yyjson_val *members)
 {
     *d = (struct decl){.c = c, .doc = json_doc(&c->arena)};
     d->root = base ? yyjson_val_mut_copy(d->doc, base) : yyjson_mut_obj(d->doc);
     yyjson_mut_doc_set_root(d->doc, d->root);
+    if (members)
+        put_members(d, members);
     return put_options(d);
+}
+
+/* The object in --file, NULL without that option. */
+static enum rc read_file(struct cli *c, yyjson_val **ret)
+{
+    const char *file = cli_opt(c, "file");
+    if (!file)
+        return RC_OK;
+    TRY(json_parse_file(&c->arena, file, JSON_RELAXED, ret, &c->err));
+    if (!yyjson_is_obj(*ret))
+        return err_set(&c->err, RC_INVALID, "",
+                       "%s: one declaration is a JSON object. For many use: freshet source import",
+                       file);
+    return RC_OK;
 }
 
 /* ---- storing --------------------------------------------------------------------------------- */
@@ -155,9 +188,22 @@ static void warn_blocked(const struct cli *c, const struct source *s)
             c->command->name, host);
 }
 
+/* The same for a header whose secret is not there yet: it may come before the first check. */
+static void warn_secrets(struct cli *c, const struct source *s)
+{
+    const char *value;
+    for (size_t i = 0; i < s->n_headers; i++) {
+        const char *name = source_header_secret(&s->headers[i]);
+        if (name && instance_secret(&c->arena, &c->inst, name, &value, &c->err) != RC_OK)
+            fprintf(stderr, "freshet: %s: headers: %s: %s: %s.\n", c->command->name,
+                    s->headers[i].name, name, c->err.msg);
+    }
+}
+
 static int print_source(struct cli *c, const struct source *s, const char *verb)
 {
     warn_blocked(c, s);
+    warn_secrets(c, s);
     if (!c->json) {
         cli_hint(c, "%s %s. Look at it now with: freshet -C %s check source %s --wait\n", verb,
                  s->id, c->dir, s->id);
@@ -168,30 +214,33 @@ static int print_source(struct cli *c, const struct source *s, const char *verb)
     return cli_print_json(c, d);
 }
 
+static int say_taken(struct cli *c, const char *id)
+{
+    struct source there;
+    if (source_find(c, id, &there) == RC_OK && there.retired_at >= 0)
+        return cli_error(c, c->command->name, "%s is retired: freshet source resume %s", id, id);
+    return cli_error(c, c->command->name,
+                     "%s is there already. Change it with: freshet source set %s", id, id);
+}
+
 int cmd_source_add(struct cli *c)
 {
-    const char *file = cli_opt(c, "file");
     yyjson_val *base = NULL;
     struct source s = {0};
     struct decl d;
-    if (!file && (!cli_has(c, "id") || !cli_has(c, "url")))
+    if (!cli_has(c, "file") && (!cli_has(c, "id") || !cli_has(c, "url")))
         return cli_usage(c, "--id and --url are needed, or --file. Usage: freshet source add %s",
                          c->command->usage);
-    if (file && json_parse_file(&c->arena, file, JSON_RELAXED, &base, &c->err) != RC_OK)
+    if (read_file(c, &base) != RC_OK)
         return cli_fail(c, c->command->name);
-    if (base && !yyjson_is_obj(base))
-        return cli_error(
-            c, c->command->name,
-            "%s: one declaration is a JSON object. For many use: freshet source import", file);
-    int code = begin(&d, c, base);
+    int code = begin(&d, c, base, NULL);
     if (code != CLI_DONE)
         return code;
     if (!cli_ledger(c))
         return CLI_FAILED;
     enum rc rc = parse_and_store(&d, false, &s);
     if (rc == RC_CONFLICT)
-        return cli_error(c, c->command->name,
-                         "%s is there already. Change it with: freshet source set %s", s.id, s.id);
+        return say_taken(c, s.id);
     return rc == RC_OK ? print_source(c, &s, "Added") : cli_fail(c, c->command->name);
 }
 
@@ -199,18 +248,22 @@ int cmd_source_set(struct cli *c)
 {
     struct source s = {0};
     struct decl d;
-    yyjson_val *base = NULL;
-    if (cli_has(c, "id") && strcmp(cli_opt(c, "id"), c->args[0]) != 0)
+    yyjson_val *base = NULL, *members = NULL;
+    if (read_file(c, &members) != RC_OK)
+        return cli_fail(c, c->command->name);
+    const char *in_file = yyjson_get_str(yyjson_obj_get(members, "id"));
+    const char *id = cli_has(c, "id") ? cli_opt(c, "id") : in_file;
+    if (id && strcmp(id, c->args[0]) != 0)
         return cli_usage(c, "an id never changes: add a new source and retire this one");
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (source_find(c, c->args[0], &s) != RC_OK ||
         json_parse(&c->arena, s.spec, 0, "the declaration", &base, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
-    int code = begin(&d, c, base);
+    int code = begin(&d, c, base, members);
     if (code != CLI_DONE)
         return code;
-    if (!is_given(&d))
+    if (!members && !is_given(&d))
         return cli_usage(c, "nothing to change was named. Usage: freshet source set %s",
                          c->command->usage);
     if (parse_and_store(&d, true, &s) != RC_OK)

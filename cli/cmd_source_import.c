@@ -6,6 +6,8 @@
  *   2. Every wrong row is named with its place and field: `sources.json[17].url: ...` (counted from
  *      0, as JSON does) or `sources.csv:18: url: ...` (the line).
  *   3. --dry-run does everything but the commit.
+ *   4. With --json wrong rows are {"errors":[{"row","field","message"}]} on standard output, as many as
+ *      are shown otherwise, and "wrong_rows" counts all; the exit code is the same.
  * Called by main_freshet.c. */
 #include <libgen.h>
 
@@ -24,6 +26,11 @@ struct import {
     bool csv, update;
     int64_t errors, taken, added, updated;
     struct arena row; /* all that one row needs */
+    /* The whole file, to find the other row of an id: one of these. */
+    yyjson_val *rows;
+    struct str text;
+    yyjson_mut_doc *doc; /* --json: the errors */
+    yyjson_mut_val *list;
     struct progress progress;
 };
 
@@ -34,10 +41,70 @@ static void say_wrong(struct import *im, int64_t place)
     const struct err *e = &im->c->err;
     if (im->errors++ >= ERRORS_SHOWN)
         return;
+    if (im->doc) {
+        yyjson_mut_val *o = yyjson_mut_arr_add_obj(im->doc, im->list);
+        yyjson_mut_obj_add_int(im->doc, o, "row", place);
+        json_add_str(im->doc, o, "field", e->field);
+        json_add_str(im->doc, o, "message", e->msg);
+        return;
+    }
     bool full_stop = *e->msg && e->msg[strlen(e->msg) - 1] == '.';
     fprintf(stderr, im->csv ? "freshet: %s:%lld%s%s: %s%s\n" : "freshet: %s[%lld]%s%s: %s%s\n",
             im->file, (long long)place, *e->field ? im->csv ? ": " : "." : "", e->field, e->msg,
             full_stop ? "" : ".");
+}
+
+/* The first row before `place` with this id, or -1. Both read the file again, which only a row that
+ * is shown as wrong is worth. */
+static int64_t json_row_of(const struct import *im, const char *id, int64_t place)
+{
+    size_t i, n;
+    yyjson_val *decl;
+    yyjson_arr_foreach(im->rows, i, n, decl)
+    {
+        if ((int64_t)i == place)
+            break;
+        if (yyjson_equals_str(yyjson_obj_get(decl, "id"), id))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+static int64_t csv_row_of(struct import *im, const char *id, int64_t place)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct csv csv;
+    struct csv_record head = {0}, r;
+    struct err ignored;
+    size_t column = 0;
+    arena_init(&a, ROW_MEMORY);
+    csv_open(&csv, im->text);
+    if (csv_next(&csv, &a, &head, &ignored) != RC_OK)
+        return -1;
+    while (column < head.n && strcmp(head.fields[column], "id") != 0)
+        column++;
+    while (csv_next(&csv, &a, &r, &ignored) == RC_OK && csv.at < place) {
+        if (column < r.n && strcmp(r.fields[column], id) == 0)
+            return csv.at;
+        arena_reset(&a);
+    }
+    return -1;
+}
+
+/* An id is taken by the ledger, or by another row: then no command mends it, only the file. */
+static void say_taken(struct import *im, const struct source *s, int64_t place)
+{
+    int64_t other = -1;
+    if (im->errors < ERRORS_SHOWN)
+        other = im->csv ? csv_row_of(im, s->id, place) : json_row_of(im, s->id, place);
+    if (other < 0)
+        im->taken++;
+    else
+        err_set(&im->c->err, RC_CONFLICT, "id",
+                im->csv ? "\"%s\" is the id of line %lld as well"
+                        : "\"%s\" is the id of [%lld] as well",
+                s->id, (long long)other);
+    say_wrong(im, place);
 }
 
 /* A wrong declaration is said and counted; only what makes going on senseless is returned. */
@@ -52,10 +119,12 @@ static enum rc take_decl(struct import *im, yyjson_val *decl, int64_t place)
         rc = source_store(c, &s, im->update, &updated);
     if (rc == RC_OK)
         *(updated ? &im->updated : &im->added) += 1;
-    if (rc != RC_CONFLICT && rc != RC_INVALID)
+    if (rc == RC_CONFLICT)
+        say_taken(im, &s, place);
+    else if (rc == RC_INVALID)
+        say_wrong(im, place);
+    else
         return rc;
-    im->taken += rc == RC_CONFLICT;
-    say_wrong(im, place);
     return RC_OK;
 }
 
@@ -73,6 +142,7 @@ static enum rc read_json(struct import *im, struct str text)
         return err_set(&c->err, RC_INVALID, "",
                        "%s holds no list: it must be a JSON array or {\"sources\":[...]}",
                        im->file);
+    im->rows = doc;
     progress_begin(&im->progress, c, "importing", (int64_t)yyjson_arr_size(doc));
     yyjson_arr_foreach(doc, i, n, decl)
     {
@@ -155,6 +225,12 @@ static enum rc read_csv(struct import *im, struct str text)
     if (rc == RC_NOT_FOUND)
         return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
                        im->file);
+    if (rc == RC_OK && head.n == 1 && strchr(head.fields[0], ';')) {
+        err_set(&c->err, RC_INVALID, "", "fields are separated by commas, not by semicolons");
+        say_wrong(im, csv.at);
+        return RC_OK;
+    }
+    im->text = text;
     progress_begin(&im->progress, c, "importing", count_rows(text));
     while (rc == RC_OK && (rc = csv_next(&csv, &im->row, &r, &c->err)) == RC_OK) {
         TRY(take_record(im, &head, &r, csv.at));
@@ -202,6 +278,11 @@ static int report(struct import *im)
 {
     struct cli *c = im->c;
     bool dry = cli_has(c, "dry-run");
+    if (im->errors && im->doc) {
+        yyjson_mut_obj_add_int(im->doc, yyjson_mut_doc_get_root(im->doc), "wrong_rows", im->errors);
+        cli_print_json(c, im->doc);
+        return CLI_FAILED;
+    }
     if (im->errors > ERRORS_SHOWN)
         fprintf(stderr, "freshet: %s: %lld more like these.\n", im->file,
                 (long long)im->errors - ERRORS_SHOWN);
@@ -231,6 +312,11 @@ int cmd_source_import(struct cli *c)
         return cli_error(c, c->command->name, "no memory");
     struct import im = {.c = c, .file = basename(copy), .update = cli_has(c, "update")};
     im.csv = str_ends(str_of(c->args[0]), STR(".csv"));
+    if (c->json) {
+        im.doc = json_doc(&c->arena);
+        yyjson_mut_doc_set_root(im.doc, yyjson_mut_obj(im.doc));
+        im.list = yyjson_mut_obj_add_arr(im.doc, yyjson_mut_doc_get_root(im.doc), "errors");
+    }
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (run(&im, c->args[0]) != RC_OK)

@@ -101,7 +101,7 @@ static enum rc derive(struct arena *a, const struct source *parent, const struct
     put(d, o, "sensitivity", level_name(c->level));
     TRY(json_write(a, d, 0, &text, err));
     TRY(json_parse(a, text, 0, "a child", &spec, err));
-    TRY(source_parse(a, spec, ret, err));
+    TRY(source_derive(a, spec, ret, err));
     ret->parent_no = parent->no;
     ret->entry = c->entry;
     return RC_OK;

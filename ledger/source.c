@@ -72,6 +72,15 @@ enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err 
     return replay_append(l, now, "source.retire", src_no, "", STR("{}"), err);
 }
 
+enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err)
+{
+    TRY(query_run(l, Q_SOURCE_RESUME, err, "i", s->no));
+    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, first_due(s, now)));
+    TRY(replay_append(l, now, "source.resume", s->no, "", STR("{}"), err));
+    s->retired_at = -1;
+    return RC_OK;
+}
+
 /* A row of SOURCE_* is parsed again: the spec is the truth. */
 enum rc source_from_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
 {

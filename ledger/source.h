@@ -44,6 +44,9 @@ struct trigger {
 struct source_header {
     const char *name, *value; /* value may be "secret:name" */
 };
+#define SOURCE_SECRET_MAX 64 /* longest name of a secret, as in core/instance.c */
+/* The name of the secret that is its value, or NULL when the value is literal. */
+const char *source_header_secret(const struct source_header *h);
 
 /* manifest{}: how a listing is read; "" when absent. */
 struct source_manifest {
@@ -86,6 +89,10 @@ struct source {
 /* Reads a declaration. Strings live in the arena. */
 MUST_CHECK enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret,
                                 struct err *err);
+/* The same for a declaration made from a stored one: what source_parse refuses only today
+ * (source_check.h) was taken then, and its children must not fail for it. */
+MUST_CHECK enum rc source_derive(struct arena *a, yyjson_val *decl, struct source *ret,
+                                 struct err *err);
 /* Reads a spec that source_parse wrote, from the ledger: what is canonical is not made so again.
  * spec must live as long as the source. */
 MUST_CHECK enum rc source_reread(struct arena *a, struct str spec, struct source *ret,
@@ -100,6 +107,9 @@ MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, st
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
+/* The way back: due at once, unless it is looked at by hand only. Its children stay as they are: who
+ * was retired with it and who by hand is not recorded. */
+MUST_CHECK enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err);
 
 /* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
 MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,

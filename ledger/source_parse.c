@@ -2,6 +2,7 @@
  * Plain fields come from source_fields.def; the functions here read the structured ones.
  */
 #include "ledger/source.h"
+#include "ledger/source_check.h"
 
 static const char *const level_names[LEVEL_COUNT] = {"public", "generalized", "restricted",
                                                      "sovereign"};
@@ -51,6 +52,17 @@ enum rc trigger_parse(const char *s, enum trigger_type *ret)
         return RC_INVALID;
     *ret = (enum trigger_type)i;
     return RC_OK;
+}
+
+/* The error of a member of `what` names it whole: triggers.month, not month. */
+static enum rc within(const char *what, enum rc rc, struct err *err)
+{
+    char inner[sizeof err->field];
+    if (rc != RC_INVALID)
+        return rc;
+    memcpy(inner, err->field, sizeof inner);
+    snprintf(err->field, sizeof err->field, "%s.%.40s", what, inner);
+    return rc;
 }
 
 static bool known_field(const char *name)
@@ -184,14 +196,14 @@ static enum rc read_trigger(yyjson_val *v, struct trigger *t, struct err *err)
     if (!yyjson_is_obj(v))
         return err_set(err, RC_INVALID, "triggers",
                        "must hold objects such as {\"type\":\"annual\",\"month\":7}");
-    TRY(json_get_str(v, "type", &type, err));
+    TRY(within("triggers", json_get_str(v, "type", &type, err), err));
     if (trigger_parse(type, &t->type) != RC_OK)
         return err_set(err, RC_INVALID, "triggers.type",
                        "must be annual, redistricting, census, interval or manual");
-    TRY(json_get_i64(v, "month", 1, 12, &month, err));
-    TRY(json_get_i64(v, "through", 1, 12, &through, err));
-    TRY(json_get_i64(v, "year", 1900, 9999, &year, err));
-    TRY(json_get_i64(v, "seconds", 1, 31536000, &t->seconds, err));
+    TRY(within("triggers", json_get_i64(v, "month", 1, 12, &month, err), err));
+    TRY(within("triggers", json_get_i64(v, "through", 1, 12, &through, err), err));
+    TRY(within("triggers", json_get_i64(v, "year", 1900, 9999, &year, err), err));
+    TRY(within("triggers", json_get_i64(v, "seconds", 1, 31536000, &t->seconds, err), err));
     t->month = (int)month;
     t->through = through ? (int)through : (int)month;
     if (t->type == TRIGGER_ANNUAL && !month)
@@ -217,6 +229,12 @@ enum rc source_read_triggers(yyjson_val *decl, struct source *s, struct err *err
                        SOURCE_TRIGGERS_MAX);
     yyjson_arr_foreach(list, i, n, v) TRY(read_trigger(v, &s->triggers[s->n_triggers++], err));
     return RC_OK;
+}
+
+const char *source_header_secret(const struct source_header *h)
+{
+    const struct str mark = STR("secret:");
+    return str_starts(str_of(h->value), mark) ? h->value + mark.n : NULL;
 }
 
 static bool is_token(const char *s)
@@ -281,10 +299,11 @@ static enum rc read_limits(yyjson_val *decl, struct source *s, struct err *err)
     if (!yyjson_is_obj(obj))
         return err_set(err, RC_INVALID, "limits",
                        "must be an object, such as {\"max_bytes\":10000000}");
-    TRY(json_get_i64(obj, "max_bytes", 1, 1LL << 40, &s->max_bytes, err));
-    TRY(json_get_i64(obj, "min_features", 0, 1LL << 40, &s->min_features, err));
-    TRY(json_get_num(obj, "count_drift_pct", &s->count_drift_pct, err));
-    return json_get_num(obj, "area_drift_pct", &s->area_drift_pct, err);
+    TRY(within("limits", json_get_i64(obj, "max_bytes", 1, 1LL << 40, &s->max_bytes, err), err));
+    TRY(within("limits", json_get_i64(obj, "min_features", 0, 1LL << 40, &s->min_features, err),
+               err));
+    TRY(within("limits", json_get_num(obj, "count_drift_pct", &s->count_drift_pct, err), err));
+    return within("limits", json_get_num(obj, "area_drift_pct", &s->area_drift_pct, err), err);
 }
 
 static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
@@ -468,14 +487,27 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
     return read_limits(decl, s, err);
 }
 
-enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+static enum rc read_new(struct arena *a, yyjson_val *decl, bool strict, struct source *ret,
+                        struct err *err)
 {
     struct source s = {0};
     TRY(check_names(decl, err));
     TRY(read_all(decl, &s, err));
+    if (strict)
+        TRY(source_check(decl, &s, err));
     TRY(write_spec(a, decl, &s, err));
     *ret = s;
     return RC_OK;
+}
+
+enum rc source_parse(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+{
+    return read_new(a, decl, true, ret, err);
+}
+
+enum rc source_derive(struct arena *a, yyjson_val *decl, struct source *ret, struct err *err)
+{
+    return read_new(a, decl, false, ret, err);
 }
 
 enum rc source_reread(struct arena *a, struct str spec, struct source *ret, struct err *err)

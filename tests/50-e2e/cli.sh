@@ -105,9 +105,20 @@ run 2 freshet source add --id x
 has "what is needed is named" "$err" '\-\-id and --url are needed'
 run 2 freshet source add --id x --url "$u/x" --sweep-days soon
 has "a flag that is no number" "$err" '\-\-sweep-days needs a number'
+run 2 freshet source add --id x --url "$u/x" --trigger annual
+has "JSON that is none: an example" "$err" "needs JSON, e.g. '{\"type\":\"annual\",\"month\":7}', not 'annual'"
 run 1 freshet source add --id x --url "$u/x" --header 'Authorization: Bearer abc'
 has "a secret in a header is refused" "$err" 'secret:'
 lacks "and not repeated" "$err" 'abc'
+run 1 freshet source add --id x --url "$u/x" --trigger '{"type":"annual","month":7,"throuhg":9}'
+has "a slip within a trigger is named whole" "$err" '^freshet: source add: triggers.throuhg: is not known here, only: type month through'
+run 1 freshet source add --id x --url "$u/x" --max-bytes 0
+has "and so is a wrong limit" "$err" '^freshet: source add: limits.max_bytes: '
+run 0 freshet -C "$work/piped" source add --id lock --url https://data.example/x --header 'X-Key: secret:up-key'
+has "a secret that is not there is a warning" "$err" '^freshet: source add: headers: X-Key: up-key: .*secrets/up-key'
+printf 'k' >"$work/piped/secrets/up-key"
+run 0 freshet -C "$work/piped" source set lock --trigger '{"type":"manual"}'
+is "and none when it is there" "$err" ''
 run 0 freshet source show a
 has "show" "$out" "^url  *$u/cli/a.json"
 run 1 freshet source show nope
@@ -115,6 +126,15 @@ has "unknown source: the way is named" "$err" "no source 'nope'. See: freshet so
 run 0 freshet source set a --freshness-days 7 --json
 is "set changes what is given" "$(echo "$out" | jq -c '[.freshness_days, .title]')" '[7,"The letter A"]'
 run 2 freshet source set a --id b
+echo '{"limits": {"max_bytes": 9000000}, "freshness_days": null, "title": "lost"}' >"$work/set.json"
+run 0 freshet source set a --file "$work/set.json" --title 'The letter A' --json
+is "set --file: members replace, null takes away, options win" "$(echo "$out" | jq -c '[.limits, has("freshness_days"), .title, .collection]')" '[{"max_bytes":9000000},false,"The letter A","letters"]'
+echo '{"id": "b"}' >"$work/set.json"
+run 2 freshet source set a --file "$work/set.json"
+has "set --file: the id stays" "$err" 'an id never changes'
+echo '{"probe": {"pointer": "/x"}}' >"$work/set.json"
+run 1 freshet source set a --file "$work/set.json"
+has "set --file: checked like any declaration" "$err" '^freshet: source set: probe: is only for detector probe'
 
 cat >"$work/good.json" <<JSON
 {"sources": [
@@ -148,12 +168,36 @@ is "CSV cells that are JSON" "$(freshet source show c2 --json | jq -c .triggers)
 printf 'id,url\nd1,%s/1\nd2,nowhere\n' "$u" >"$work/bad.csv"
 run 1 freshet source import "$work/bad.csv"
 has "a wrong CSV row is named by its line" "$err" '^freshet: bad.csv:3: url: '
+printf 'id,url\nd1,%s/1\nd2,%s/2\nd1,%s/3\n' "$u" "$u" "$u" >"$work/twice.csv"
+run 1 freshet source import "$work/twice.csv"
+has "an id given twice names the other line" "$err" '^freshet: twice.csv:4: id: "d1" is the id of line 2 as well'
+lacks "and advises no command" "$err" 'source set\|--update'
+printf '[{"id":"d1","url":"%s/1"},{"id":"d1","url":"%s/2"},{"id":"d2","url":"x","title":3}]' "$u" "$u" >"$work/twice.json"
+run 1 freshet source import "$work/twice.json" --json
+is "errors as JSON" "$(echo "$out" | jq -c '[.wrong_rows, (.errors[] | [.row, .field])]')" '[2,[1,"id"],[2,"title"]]'
+has "with their texts" "$out" 'is the id of \[0\] as well'
+is "and nothing beside" "$err" ''
+printf 'id;url\nd1;%s/1\n' "$u" >"$work/semi.csv"
+run 1 freshet source import "$work/semi.csv"
+has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are separated by commas'
 run 1 freshet source import "$work/none.json"
 run 0 freshet source retire c1
 run 0 freshet source retire c2
 is "retired ones are not listed" "$(freshet source list | cut -f 1 | tr '\n' ' ')" 'a b held '
 run 1 freshet source retire c1
 has "twice is a conflict" "$err" 'is retired already'
+run 1 freshet source add --id c1 --url "$u/1"
+has "a retired id names the way back" "$err" '^freshet: source add: c1 is retired: freshet source resume c1'
+is "while retired it has no next check" "$(freshet source show c1 --json | jq -c '[.retired_at == null, .state.next_check_at]')" '[false,null]'
+run 0 freshet source resume c1 --json
+is "resume says whom" "$out" '{"resumed":"c1"}'
+is "it is watched again and due" "$(freshet source show c1 --json | jq -c '[.retired_at, .state.next_check_at != null]')" '[null,true]'
+is "what is looked at by hand only is not due" "$(freshet source resume c2 && freshet source show c2 --json | jq -c '[.retired_at, .state.next_check_at]')" '[null,null]'
+run 1 freshet source resume c1
+has "twice is a conflict too" "$err" 'c1 is not retired'
+run 0 freshet verify
+freshet source retire c1
+freshet source retire c2
 
 # ---- check, work, changes -----------------------------------------------------------------------
 run 0 freshet check all --dry-run --json
