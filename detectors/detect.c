@@ -11,6 +11,8 @@
 #include "detectors/window.h"
 
 #define BUCKETS 2048
+#define HOSTS 16384      /* counters; hosts that meet in one share it: later, never wrong */
+#define HOST_URL_MAX 300 /* scheme, the longest host name and a port */
 
 TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
@@ -26,7 +28,17 @@ struct detect {
     size_t n_open, n_ended;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
+    unsigned by_host[HOSTS]; /* of open, invariant 5 */
 };
+
+/* Scheme, host and port: two ports are two services. */
+static size_t host_of(const char *url)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (int slashes = 0; *url && (slashes += *url == '/') < 3; url++)
+        h = (h ^ ((unsigned char)*url | 0x20)) * 0x100000001b3u;
+    return (size_t)((h ^ h >> 32) % HOSTS);
+}
 
 static void look_ended(void *ctx, struct look *k)
 {
@@ -35,6 +47,7 @@ static void look_ended(void *ctx, struct look *k)
         d->ended_since = clock_mono();
     TAILQ_REMOVE(&d->open, k, link);
     TAILQ_INSERT_TAIL(&d->ended, k, link);
+    d->by_host[host_of(k->source.url)]--;
     d->n_open--;
     d->n_ended++;
 }
@@ -122,10 +135,15 @@ bool detect_has(const struct detect *d, int64_t src_no)
     return false;
 }
 
+static size_t room_beside(const struct detect *d, size_t n)
+{
+    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH;
+    return n < max ? max - n : 0;
+}
+
 size_t detect_room(const struct detect *d)
 {
-    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH, n = d->n_open + d->n_ended;
-    return n < max ? max - n : 0;
+    return room_beside(d, d->n_open + d->n_ended);
 }
 
 bool detect_has_room(const struct detect *d)
@@ -160,23 +178,54 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
         r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
     TAILQ_INSERT_TAIL(&d->open, k, link);
     LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
+    d->by_host[host_of(k->source.url)]++;
     d->n_open++;
     look_start(k);
     return RC_OK;
 }
 
-enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n, const char *due_because,
-                        int64_t request_no, size_t *ret_n, struct err *err)
+/* Has the host of this source its share? Those that ended wait for us, not for it: they do not count.
+ * While less than half is open nobody can, and nothing is read. */
+static enum rc is_host_full(struct detect *d, int64_t src_no, bool *ret, struct err *err)
 {
-    size_t room = detect_room(d), i = 0;
-    *ret_n = 0;
-    TRY(ledger_read_begin(d->ledger, err));
+    size_t share = room_beside(d, d->n_open);
+    char url[HOST_URL_MAX];
+    *ret = false;
+    if (d->n_open < share)
+        return RC_OK;
+    TRY(check_url(d->ledger, src_no, url, sizeof url, err));
+    *ret = d->by_host[host_of(url)] >= share;
+    return RC_OK;
+}
+
+static enum rc add_if_fair(struct detect *d, int64_t src_no, const char *due_because,
+                           int64_t request_no, bool *ret_full, struct err *err)
+{
+    *ret_full = false;
+    if (detect_has(d, src_no))
+        return RC_OK;
+    TRY(is_host_full(d, src_no, ret_full, err));
+    return *ret_full ? RC_OK : add(d, src_no, due_because, request_no, err);
+}
+
+enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n, const char *due_because,
+                        int64_t request_no, size_t *ret_n, size_t *ret_full, struct err *err)
+{
     enum rc rc = RC_OK;
-    for (; i < n && i < room && rc == RC_OK; i++)
-        if (!detect_has(d, src_nos[i]))
-            rc = add(d, src_nos[i], due_because, request_no, err);
+    size_t i = 0, n_full = 0;
+    *ret_n = *ret_full = 0;
+    TRY(ledger_read_begin(d->ledger, err));
+    for (; i < n && detect_has_room(d); i++) {
+        bool full;
+        rc = add_if_fair(d, src_nos[i], due_because, request_no, &full, err);
+        if (rc != RC_OK)
+            break;
+        if (full)
+            src_nos[n_full++] = src_nos[i];
+    }
     ledger_read_end(d->ledger);
-    *ret_n = rc == RC_OK ? i : i - 1;
+    *ret_n = i;
+    *ret_full = n_full;
     return rc;
 }
 

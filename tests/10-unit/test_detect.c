@@ -348,30 +348,54 @@ static void looks_are_used_again(void **state)
     assert_int_equal(state_of(&bare).checks, 1);
 }
 
-/* As many as there is room for, in order; the rest is left to the caller. */
+/* D5: as many as its host may have, in order; the rest is left to the caller, for another time. */
 static void some_at_a_time(void **state)
 {
     (void)state;
-    enum { MANY = 8 + DETECT_BATCH + 100 };
-    size_t n = 0, open;
+    enum { ROOM = 8 + DETECT_BATCH, MANY = ROOM + 100 };
+    size_t n = 0, full = 0, open;
     static struct source s[MANY];
     static int64_t nos[MANY];
     many_sources(s, MANY, "/a");
     for (int i = 0; i < MANY; i++)
         nos[i] = s[i].no;
-    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &err));
-    assert_int_equal(n, 8 + DETECT_BATCH);
-    assert_int_equal(detect_room(t.detect), 0);
-    assert_ok(detect_add_some(t.detect, nos + n, MANY - n, "requested", 0, &n, &err));
-    assert_int_equal(n, 0);
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_int_equal(n, MANY);
+    assert_int_equal(full, MANY - ROOM / 2);
+    assert_int_equal(nos[0], s[ROOM / 2].no); /* those left over, in their order */
+    assert_int_equal(nos[full - 1], s[MANY - 1].no);
+    assert_int_equal(detect_room(t.detect), ROOM / 2);
     assert_ok(detect_drive(t.detect, 0, &open, &err));
     assert_ok(detect_finish(t.detect, &err));
-    assert_int_equal(t.done, 8 + DETECT_BATCH);
+    assert_int_equal(t.done, ROOM / 2);
     nos[1] = 4711; /* no such source: those before it are under way */
-    assert_int_equal(detect_add_some(t.detect, nos, 3, "requested", 0, &n, &err), RC_NOT_FOUND);
+    assert_int_equal(detect_add_some(t.detect, nos, 3, "requested", 0, &n, &full, &err),
+                     RC_NOT_FOUND);
     assert_int_equal(n, 1);
     assert_ok(detect_finish(t.detect, &err));
-    assert_int_equal(t.done, 8 + DETECT_BATCH + 1);
+    assert_int_equal(t.done, ROOM / 2 + 1);
+}
+
+/* D5: hosts that take all they can get still leave room, each port being a host. */
+static void room_for_late_hosts(void **state)
+{
+    (void)state;
+    enum { EACH = 600, HOSTS = 3 };
+    static int64_t nos[HOSTS * EACH];
+    size_t n, full;
+    assert_ok(ledger_begin(t.ledger, &err));
+    for (int i = 0; i < HOSTS * EACH; i++)
+        nos[i] = declare_at(arena_printf(&t.arena, "h%d", i),
+                            arena_printf(&t.arena, "http://127.0.0.1:%d/%d", 1 + i / EACH, i), "")
+                     .no;
+    assert_ok(ledger_commit(t.ledger, &err));
+    t.hosts[0] = "127.0.0.1"; /* allowed, so that they wait for their turn */
+    assert_ok(detect_add_some(t.detect, nos, HOSTS * EACH, "requested", 0, &n, &full, &err));
+    assert_int_equal(n, HOSTS * EACH);
+    assert_true(detect_room(t.detect) >= (8 + DETECT_BATCH) / (1 << HOSTS));
+    struct source late = source("late", "/a", "");
+    assert_ok(detect_add_some(t.detect, &late.no, 1, "requested", 0, &n, &full, &err));
+    assert_true(detect_has(t.detect, late.no));
 }
 
 /* D1, D4: every check ends once, and never more are held than may be. */
@@ -549,6 +573,7 @@ int main(void)
         TEST(secrets),
         TEST(looks_are_used_again),
         TEST(some_at_a_time),
+        TEST(room_for_late_hosts),
         TEST(many_checks),
         TEST(abandoned_checks),
         TEST(retired_while_under_way),
