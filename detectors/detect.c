@@ -21,6 +21,7 @@ struct detect {
     struct ledger *ledger;
     const struct instance *inst;
     detect_fn *done;
+    detect_dropped_fn *dropped;
     void *ctx;
     struct spool_dir spool;
     struct look_env env;
@@ -101,6 +102,11 @@ void detect_free(struct detect **dp)
     *dp = NULL;
 }
 
+void detect_on_dropped(struct detect *d, detect_dropped_fn *fn)
+{
+    d->dropped = fn;
+}
+
 void detect_wake_fd(struct detect *d, int fd)
 {
     fetch_wake_fd(d->env.fetch, fd);
@@ -160,6 +166,48 @@ static struct look *take_look(struct detect *d)
     return k;
 }
 
+/* Is it this source's own fault that it could not be loaded? */
+static bool is_unreadable(enum rc rc)
+{
+    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
+}
+
+/* What stands for a source that cannot be read, so that its check can end like any other. */
+static enum rc load_unreadable(struct detect *d, struct look *k, int64_t src_no, struct err *err)
+{
+    struct check_result *r = &k->result;
+    char *id = arena_printf(&k->arena, "#%lld", (long long)src_no);
+    if (!id)
+        return err_set(err, RC_NOMEM, "", "no memory for another check");
+    k->source = (struct source){
+        .no = src_no, .id = id, .url = "", .detector = "", .level = LEVEL_SOVEREIGN};
+    r->src_no = src_no;
+    r->source_id = id;
+    r->detector = "";
+    r->level = k->source.level;
+    return check_state_get(d->ledger, src_no, &r->state, err);
+}
+
+/* The result becomes a failure that has nothing to do with the upstream; its state is as stored. */
+static void make_hopeless(struct look *k, const char *what, const struct err *why)
+{
+    struct check_result *r = &k->result;
+    r->ended_at = clock_now();
+    r->outcome = OUTCOME_blocked;
+    r->has_sha = r->deleted = r->unexpected = false;
+    snprintf(r->detail, sizeof r->detail, "%s: %.160s%s%.40s", what, why->msg,
+             *why->field ? ": " : "", why->field);
+    state_settle(&r->state, r->outcome, r->detail, r->ended_at);
+    r->state.next_check_at = r->ended_at + HOPELESS_MS;
+}
+
+static void end_unreadable(struct look *k, const struct err *why)
+{
+    k->result.started_at = clock_now();
+    make_hopeless(k, "the stored declaration cannot be read", why);
+    k->env->ended(k->env->ctx, k);
+}
+
 static enum rc add(struct detect *d, int64_t src_no, const char *due_because, int64_t request_no,
                    struct err *err)
 {
@@ -167,6 +215,12 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     if (!k)
         return err_set(err, RC_NOMEM, "", "no memory for another check");
     enum rc rc = look_load(k, d->ledger, src_no, err);
+    struct err why;
+    bool unreadable = is_unreadable(rc);
+    if (unreadable) {
+        why = *err;
+        rc = load_unreadable(d, k, src_no, err);
+    }
     if (rc != RC_OK) {
         look_free(&k);
         return rc;
@@ -174,13 +228,18 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     struct check_result *r = &k->result;
     r->request_no = request_no;
     r->due_because = due_because;
-    if (!due_because)
+    if (!due_because && unreadable)
+        r->due_because = "interval";
+    else if (!due_because)
         r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
     TAILQ_INSERT_TAIL(&d->open, k, link);
     LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
     d->by_host[host_of(k->source.url)]++;
     d->n_open++;
-    look_start(k);
+    if (unreadable)
+        end_unreadable(k, &why);
+    else
+        look_start(k);
     return RC_OK;
 }
 
@@ -240,13 +299,12 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static enum rc commit_ended(struct detect *d, struct err *err)
+/* Commits k and, unless it is the only one wanted, those that ended after it: all or none. */
+static enum rc commit(struct detect *d, struct look *k, bool only, struct err *err)
 {
     struct check_batch b;
-    struct look *k;
     TRY(check_begin(d->ledger, clock_now(), &b, err));
-    TAILQ_FOREACH(k, &d->ended, link)
-    {
+    for (; k; k = only ? NULL : TAILQ_NEXT(k, link)) {
         enum rc rc = check_put(&b, &k->result, err);
         if (rc != RC_OK) {
             check_abort(&b);
@@ -256,18 +314,50 @@ static enum rc commit_ended(struct detect *d, struct err *err)
     return check_end(&b, err);
 }
 
+static bool is_refused(enum rc rc)
+{
+    return rc == RC_CONFLICT || rc == RC_INVALID;
+}
+
+/* Commits one; what is refused is recorded as a failure instead. */
+static enum rc commit_alone(struct detect *d, struct look *k, struct err *err)
+{
+    enum rc rc = commit(d, k, true, err);
+    if (!is_refused(rc))
+        return rc;
+    struct err why = *err;
+    TRY(check_state_get(d->ledger, k->result.src_no, &k->result.state, err));
+    make_hopeless(k, "the ledger refused the result", &why);
+    return commit(d, k, true, err);
+}
+
+/* dropped: why it was, NULL when it is durable. */
+static void retire_look(struct detect *d, struct look *k, const struct err *dropped)
+{
+    TAILQ_REMOVE(&d->ended, k, link);
+    LIST_REMOVE(k, bucket);
+    d->n_ended--;
+    if (!dropped)
+        d->done(d->ctx, &k->source, &k->result);
+    else if (d->dropped)
+        d->dropped(d->ctx, &k->source, &k->result, dropped);
+    look_clear(k);
+    TAILQ_INSERT_HEAD(&d->idle, k, link);
+}
+
 enum rc detect_flush(struct detect *d, struct err *err)
 {
     if (d->n_ended == 0)
         return RC_OK;
-    TRY(commit_ended(d, err));
+    enum rc rc = commit(d, TAILQ_FIRST(&d->ended), false, err);
+    bool alone = is_refused(rc);
+    if (!alone)
+        TRY(rc);
     for (struct look *k; (k = TAILQ_FIRST(&d->ended)) != NULL;) {
-        TAILQ_REMOVE(&d->ended, k, link);
-        LIST_REMOVE(k, bucket);
-        d->n_ended--;
-        d->done(d->ctx, &k->source, &k->result);
-        look_clear(k);
-        TAILQ_INSERT_HEAD(&d->idle, k, link);
+        rc = alone ? commit_alone(d, k, err) : RC_OK;
+        if (!is_refused(rc))
+            TRY(rc);
+        retire_look(d, k, rc == RC_OK ? NULL : err);
     }
     return RC_OK;
 }

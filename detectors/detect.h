@@ -10,6 +10,10 @@
  *   4. Memory is bounded by max_concurrency, not by the number of sources.
  *   5. No host has more checks under way than there is room left for others: one slow host takes half
  *      of the room, n of them leave an n+1st, so whoever comes late still finds some.
+ *   6. A source whose stored declaration cannot be read fails by itself: its check is a failure with a
+ *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
+ *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is
+ *      dropped, and stays due (detect_on_dropped); the others of its batch are committed.
  */
 #ifndef FRESHET_DETECTORS_DETECT_H
 #define FRESHET_DETECTORS_DETECT_H
@@ -22,6 +26,8 @@
 #define DETECT_BATCH 500
 #define DETECT_BATCH_MS 50
 
+#define HOPELESS_MS DAY_MS /* somebody has to mend the declaration or the ledger first */
+
 struct detect;
 /* Called after the receipt is durable; s is the source of the result. Must not call back in here. */
 typedef void detect_fn(void *ctx, const struct source *s, const struct check_result *r);
@@ -30,6 +36,10 @@ MUST_CHECK enum rc detect_new(struct ledger *l, const struct instance *inst, det
                               void *ctx, struct detect **ret, struct err *err);
 /* Abandons what is under way; what has ended but is not committed is lost: detect_flush before. */
 void detect_free(struct detect **d);
+/* Is told of each result that was dropped (invariant 7), and why. */
+typedef void detect_dropped_fn(void *ctx, const struct source *s, const struct check_result *r,
+                               const struct err *why);
+void detect_on_dropped(struct detect *d, detect_dropped_fn *fn);
 /* May another check be added now without waiting (invariant 4)? */
 bool detect_has_room(const struct detect *d);
 size_t detect_room(const struct detect *d); /* how many? */

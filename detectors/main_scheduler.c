@@ -85,6 +85,18 @@ static void on_checked(void *ctx, const struct source *s, const struct check_res
     tell_check(s, r);
 }
 
+/* Its order is not kept waiting for what will not come. */
+static void on_dropped(void *ctx, const struct source *s, const struct check_result *r,
+                       const struct err *why)
+{
+    struct scheduler *sc = ctx;
+    char name[SOURCE_LOG_NAME_MAX];
+    if (r->request_no)
+        orders_count(sc->orders, r->request_no);
+    log_event(LOG_ERROR, "check.dropped", LOG_S("source", source_log_name(s, name)),
+              LOG_S("rc", rc_name(why->rc)), LOG_S("message", why->msg));
+}
+
 /* ---- one turn -------------------------------------------------------------------------------- */
 
 static enum rc collect_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
@@ -252,6 +264,7 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
     TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
     TRY(orders_new(sc->ledger, &sc->orders, err));
     TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
+    detect_on_dropped(sc->detect, on_dropped);
     detect_wake_fd(sc->detect, sc->signals);
     detect_sweep(sc->detect, clock_now() - SPOOL_KEEP_MS);
     return RC_OK;
