@@ -22,7 +22,6 @@
 
 #define DUE_MAX 10000000 /* sources in one go; more than any instance has */
 #define DRIVE_MS 100     /* between two looks at the progress line and at Ctrl-C */
-#define ADD_MAX 1024     /* sources gone through between two drives, added or not */
 #define WAIT_MS 50       /* between two looks at what another handler is working on */
 
 struct check {
@@ -235,8 +234,7 @@ static enum rc add_round(struct check *k, size_t *left)
     struct cli *c = k->c;
     size_t n, full, ignored, kept = 0;
     for (size_t i = 0; i < *left && !interrupted; i += n) {
-        size_t page = *left - i < ADD_MAX ? *left - i : ADD_MAX;
-        TRY(detect_add_some(k->detect, k->todo + i, page, k->because, 0, &n, &full, &c->err));
+        TRY(detect_add_some(k->detect, k->todo + i, *left - i, k->because, 0, &n, &full, &c->err));
         memmove(k->todo + kept, k->todo + i, full * sizeof *k->todo);
         kept += full;
         TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));

@@ -11,8 +11,10 @@
 #include "detectors/window.h"
 
 #define BUCKETS 2048
-#define HOSTS 16384      /* counters; hosts that meet in one share it: later, never wrong */
-#define HOST_URL_MAX 300 /* scheme, the longest host name and a port */
+#define HOSTS 16384       /* counters; hosts that meet in one share it: later, never wrong */
+#define PATIENCE_MIN 128  /* sources in a row that have to wait for their host, before a pause */
+#define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
+#define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
 
 TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
@@ -30,6 +32,7 @@ struct detect {
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
     unsigned by_host[HOSTS]; /* of open, invariant 5 */
+    size_t patience;
 };
 
 /* Scheme, host and port: two ports are two services. */
@@ -64,6 +67,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->done = done;
     d->ctx = ctx;
     d->spool.fd = -1;
+    d->patience = PATIENCE_MIN;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
     TAILQ_INIT(&d->idle);
@@ -267,22 +271,32 @@ static enum rc add_if_fair(struct detect *d, int64_t src_no, const char *due_bec
     return *ret_full ? RC_OK : add(d, src_no, due_because, request_no, err);
 }
 
+/* Going past sources that have to wait costs; where one host is all there is, it is in vain. */
+static void set_patience(struct detect *d, size_t added, size_t n_full)
+{
+    d->patience = added * 8 >= n_full || d->patience < PATIENCE_MIN ? PATIENCE_MIN
+                  : d->patience < PATIENCE_MAX                      ? d->patience * 2
+                                                                    : PATIENCE_MAX;
+}
+
 enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n, const char *due_because,
                         int64_t request_no, size_t *ret_n, size_t *ret_full, struct err *err)
 {
     enum rc rc = RC_OK;
-    size_t i = 0, n_full = 0;
+    size_t i = 0, n_full = 0, in_a_row = 0, room = detect_room(d);
     *ret_n = *ret_full = 0;
     TRY(ledger_read_begin(d->ledger, err));
-    for (; i < n && detect_has_room(d); i++) {
+    for (; i < n && detect_has_room(d) && in_a_row < d->patience; i++) {
         bool full;
         rc = add_if_fair(d, src_nos[i], due_because, request_no, &full, err);
         if (rc != RC_OK)
             break;
+        in_a_row = full ? in_a_row + 1 : 0;
         if (full)
             src_nos[n_full++] = src_nos[i];
     }
     ledger_read_end(d->ledger);
+    set_patience(d, room - detect_room(d), n_full);
     *ret_n = i;
     *ret_full = n_full;
     return rc;

@@ -50,7 +50,7 @@ bool detect_has(const struct detect *d, int64_t src_no);
 MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
                               int64_t request_no, struct err *err);
 /* Adds checks of as many of these sources, from the first, as there is room for, reading them in one
- * go; one that is under way already is left out. *ret_n: how many of the list were gone through;
+ * go, but not past too many whose host has its share; one that is under way already is left out. *ret_n: how many of the list were gone through;
  * *ret_full: how many of those were not added, as their host has its share (invariant 5). They now
  * stand first in the list, for another time. Both are set also when an error is returned. */
 MUST_CHECK enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n,

@@ -362,10 +362,10 @@ static void some_at_a_time(void **state)
     for (int i = 0; i < MANY; i++)
         nos[i] = s[i].no;
     assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
-    assert_int_equal(n, MANY);
-    assert_int_equal(full, MANY - ROOM / 2);
+    assert_int_equal(n - full, ROOM / 2);
+    assert_true(full > 0);
     assert_int_equal(nos[0], s[ROOM / 2].no); /* those left over, in their order */
-    assert_int_equal(nos[full - 1], s[MANY - 1].no);
+    assert_int_equal(nos[full - 1], s[n - 1].no);
     assert_int_equal(detect_room(t.detect), ROOM / 2);
     assert_ok(detect_drive(t.detect, 0, &open, &err));
     assert_ok(detect_finish(t.detect, &err));
@@ -392,8 +392,11 @@ static void room_for_late_hosts(void **state)
                      .no;
     assert_ok(ledger_commit(t.ledger, &err));
     t.hosts[0] = "127.0.0.1"; /* allowed, so that they wait for their turn */
-    assert_ok(detect_add_some(t.detect, nos, HOSTS * EACH, "requested", 0, &n, &full, &err));
-    assert_int_equal(n, HOSTS * EACH);
+    for (size_t i = 0; i < HOSTS * EACH; i += n) {
+        assert_ok(
+            detect_add_some(t.detect, nos + i, HOSTS * EACH - i, "requested", 0, &n, &full, &err));
+        assert_true(n > 0); /* it comes past them all */
+    }
     assert_true(detect_room(t.detect) >= (8 + DETECT_BATCH) / (1 << HOSTS));
     struct source late = source("late", "/a", "");
     assert_ok(detect_add_some(t.detect, &late.no, 1, "requested", 0, &n, &full, &err));
