@@ -228,17 +228,28 @@ static enum rc list_all(struct check *k)
     return rc;
 }
 
-static enum rc add_all(struct check *k)
+/* Goes through the list once; those whose host has its share are left at its front. */
+static enum rc add_round(struct check *k, size_t *left)
 {
     struct cli *c = k->c;
-    size_t n, ignored;
-    if (cli_has(c, "explain"))
-        TRY(begin_explaining(k));
-    for (size_t i = 0; i < k->n_todo && !interrupted; i += n) {
-        TRY(detect_add_some(k->detect, k->todo + i, k->n_todo - i, k->because, 0, &n, &c->err));
+    size_t n, full, ignored, kept = 0;
+    for (size_t i = 0; i < *left && !interrupted; i += n) {
+        TRY(detect_add_some(k->detect, k->todo + i, *left - i, k->because, 0, &n, &full, &c->err));
+        memmove(k->todo + kept, k->todo + i, full * sizeof *k->todo);
+        kept += full;
         TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
         show_progress(k);
     }
+    *left = kept;
+    return RC_OK;
+}
+
+static enum rc add_all(struct check *k)
+{
+    if (cli_has(k->c, "explain"))
+        TRY(begin_explaining(k));
+    for (size_t left = k->n_todo; left > 0 && !interrupted;)
+        TRY(add_round(k, &left));
     return RC_OK;
 }
 

@@ -11,6 +11,10 @@
 #include "detectors/window.h"
 
 #define BUCKETS 2048
+#define HOSTS 16384       /* counters; hosts that meet in one share it: later, never wrong */
+#define PATIENCE_MIN 128  /* sources in a row that have to wait for their host, before a pause */
+#define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
+#define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
 
 TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
@@ -19,6 +23,7 @@ struct detect {
     struct ledger *ledger;
     const struct instance *inst;
     detect_fn *done;
+    detect_dropped_fn *dropped;
     void *ctx;
     struct spool_dir spool;
     struct look_env env;
@@ -26,7 +31,18 @@ struct detect {
     size_t n_open, n_ended;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
+    unsigned by_host[HOSTS]; /* of open, invariant 5 */
+    size_t patience;
 };
+
+/* Scheme, host and port: two ports are two services. */
+static size_t host_of(const char *url)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (int slashes = 0; *url && (slashes += *url == '/') < 3; url++)
+        h = (h ^ ((unsigned char)*url | 0x20)) * 0x100000001b3u;
+    return (size_t)((h ^ h >> 32) % HOSTS);
+}
 
 static void look_ended(void *ctx, struct look *k)
 {
@@ -35,6 +51,7 @@ static void look_ended(void *ctx, struct look *k)
         d->ended_since = clock_mono();
     TAILQ_REMOVE(&d->open, k, link);
     TAILQ_INSERT_TAIL(&d->ended, k, link);
+    d->by_host[host_of(k->source.url)]--;
     d->n_open--;
     d->n_ended++;
 }
@@ -50,6 +67,7 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->done = done;
     d->ctx = ctx;
     d->spool.fd = -1;
+    d->patience = PATIENCE_MIN;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
     TAILQ_INIT(&d->idle);
@@ -88,6 +106,11 @@ void detect_free(struct detect **dp)
     *dp = NULL;
 }
 
+void detect_on_dropped(struct detect *d, detect_dropped_fn *fn)
+{
+    d->dropped = fn;
+}
+
 void detect_wake_fd(struct detect *d, int fd)
 {
     fetch_wake_fd(d->env.fetch, fd);
@@ -122,10 +145,15 @@ bool detect_has(const struct detect *d, int64_t src_no)
     return false;
 }
 
+static size_t room_beside(const struct detect *d, size_t n)
+{
+    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH;
+    return n < max ? max - n : 0;
+}
+
 size_t detect_room(const struct detect *d)
 {
-    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH, n = d->n_open + d->n_ended;
-    return n < max ? max - n : 0;
+    return room_beside(d, d->n_open + d->n_ended);
 }
 
 bool detect_has_room(const struct detect *d)
@@ -142,6 +170,48 @@ static struct look *take_look(struct detect *d)
     return k;
 }
 
+/* Is it this source's own fault that it could not be loaded? */
+static bool is_unreadable(enum rc rc)
+{
+    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
+}
+
+/* What stands for a source that cannot be read, so that its check can end like any other. */
+static enum rc load_unreadable(struct detect *d, struct look *k, int64_t src_no, struct err *err)
+{
+    struct check_result *r = &k->result;
+    char *id = arena_printf(&k->arena, "#%lld", (long long)src_no);
+    if (!id)
+        return err_set(err, RC_NOMEM, "", "no memory for another check");
+    k->source = (struct source){
+        .no = src_no, .id = id, .url = "", .detector = "", .level = LEVEL_SOVEREIGN};
+    r->src_no = src_no;
+    r->source_id = id;
+    r->detector = "";
+    r->level = k->source.level;
+    return check_state_get(d->ledger, src_no, &r->state, err);
+}
+
+/* The result becomes a failure that has nothing to do with the upstream; its state is as stored. */
+static void make_hopeless(struct look *k, const char *what, const struct err *why)
+{
+    struct check_result *r = &k->result;
+    r->ended_at = clock_now();
+    r->outcome = OUTCOME_blocked;
+    r->has_sha = r->deleted = r->unexpected = false;
+    snprintf(r->detail, sizeof r->detail, "%s: %.160s%s%.40s", what, why->msg,
+             *why->field ? ": " : "", why->field);
+    state_settle(&r->state, r->outcome, r->detail, r->ended_at);
+    r->state.next_check_at = r->ended_at + HOPELESS_MS;
+}
+
+static void end_unreadable(struct look *k, const struct err *why)
+{
+    k->result.started_at = clock_now();
+    make_hopeless(k, "the stored declaration cannot be read", why);
+    k->env->ended(k->env->ctx, k);
+}
+
 static enum rc add(struct detect *d, int64_t src_no, const char *due_because, int64_t request_no,
                    struct err *err)
 {
@@ -149,6 +219,12 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     if (!k)
         return err_set(err, RC_NOMEM, "", "no memory for another check");
     enum rc rc = look_load(k, d->ledger, src_no, err);
+    struct err why;
+    bool unreadable = is_unreadable(rc);
+    if (unreadable) {
+        why = *err;
+        rc = load_unreadable(d, k, src_no, err);
+    }
     if (rc != RC_OK) {
         look_free(&k);
         return rc;
@@ -156,27 +232,73 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     struct check_result *r = &k->result;
     r->request_no = request_no;
     r->due_because = due_because;
-    if (!due_because)
+    if (!due_because && unreadable)
+        r->due_because = "interval";
+    else if (!due_because)
         r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
     TAILQ_INSERT_TAIL(&d->open, k, link);
     LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
+    d->by_host[host_of(k->source.url)]++;
     d->n_open++;
-    look_start(k);
+    if (unreadable)
+        end_unreadable(k, &why);
+    else
+        look_start(k);
     return RC_OK;
 }
 
-enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n, const char *due_because,
-                        int64_t request_no, size_t *ret_n, struct err *err)
+/* Has the host of this source its share? Those that ended wait for us, not for it: they do not count.
+ * While less than half is open nobody can, and nothing is read. */
+static enum rc is_host_full(struct detect *d, int64_t src_no, bool *ret, struct err *err)
 {
-    size_t room = detect_room(d), i = 0;
-    *ret_n = 0;
-    TRY(ledger_read_begin(d->ledger, err));
+    size_t share = room_beside(d, d->n_open);
+    char url[HOST_URL_MAX];
+    *ret = false;
+    if (d->n_open < share)
+        return RC_OK;
+    TRY(check_url(d->ledger, src_no, url, sizeof url, err));
+    *ret = d->by_host[host_of(url)] >= share;
+    return RC_OK;
+}
+
+static enum rc add_if_fair(struct detect *d, int64_t src_no, const char *due_because,
+                           int64_t request_no, bool *ret_full, struct err *err)
+{
+    *ret_full = false;
+    if (detect_has(d, src_no))
+        return RC_OK;
+    TRY(is_host_full(d, src_no, ret_full, err));
+    return *ret_full ? RC_OK : add(d, src_no, due_because, request_no, err);
+}
+
+/* Going past sources that have to wait costs; where one host is all there is, it is in vain. */
+static void set_patience(struct detect *d, size_t added, size_t n_full)
+{
+    d->patience = added * 8 >= n_full || d->patience < PATIENCE_MIN ? PATIENCE_MIN
+                  : d->patience < PATIENCE_MAX                      ? d->patience * 2
+                                                                    : PATIENCE_MAX;
+}
+
+enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n, const char *due_because,
+                        int64_t request_no, size_t *ret_n, size_t *ret_full, struct err *err)
+{
     enum rc rc = RC_OK;
-    for (; i < n && i < room && rc == RC_OK; i++)
-        if (!detect_has(d, src_nos[i]))
-            rc = add(d, src_nos[i], due_because, request_no, err);
+    size_t i = 0, n_full = 0, in_a_row = 0, room = detect_room(d);
+    *ret_n = *ret_full = 0;
+    TRY(ledger_read_begin(d->ledger, err));
+    for (; i < n && detect_has_room(d) && in_a_row < d->patience; i++) {
+        bool full;
+        rc = add_if_fair(d, src_nos[i], due_because, request_no, &full, err);
+        if (rc != RC_OK)
+            break;
+        in_a_row = full ? in_a_row + 1 : 0;
+        if (full)
+            src_nos[n_full++] = src_nos[i];
+    }
     ledger_read_end(d->ledger);
-    *ret_n = rc == RC_OK ? i : i - 1;
+    set_patience(d, room - detect_room(d), n_full);
+    *ret_n = i;
+    *ret_full = n_full;
     return rc;
 }
 
@@ -191,13 +313,12 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static enum rc commit_ended(struct detect *d, struct err *err)
+/* Commits k and, unless it is the only one wanted, those that ended after it: all or none. */
+static enum rc commit(struct detect *d, struct look *k, bool only, struct err *err)
 {
     struct check_batch b;
-    struct look *k;
     TRY(check_begin(d->ledger, clock_now(), &b, err));
-    TAILQ_FOREACH(k, &d->ended, link)
-    {
+    for (; k; k = only ? NULL : TAILQ_NEXT(k, link)) {
         enum rc rc = check_put(&b, &k->result, err);
         if (rc != RC_OK) {
             check_abort(&b);
@@ -207,18 +328,50 @@ static enum rc commit_ended(struct detect *d, struct err *err)
     return check_end(&b, err);
 }
 
+static bool is_refused(enum rc rc)
+{
+    return rc == RC_CONFLICT || rc == RC_INVALID;
+}
+
+/* Commits one; what is refused is recorded as a failure instead. */
+static enum rc commit_alone(struct detect *d, struct look *k, struct err *err)
+{
+    enum rc rc = commit(d, k, true, err);
+    if (!is_refused(rc))
+        return rc;
+    struct err why = *err;
+    TRY(check_state_get(d->ledger, k->result.src_no, &k->result.state, err));
+    make_hopeless(k, "the ledger refused the result", &why);
+    return commit(d, k, true, err);
+}
+
+/* dropped: why it was, NULL when it is durable. */
+static void retire_look(struct detect *d, struct look *k, const struct err *dropped)
+{
+    TAILQ_REMOVE(&d->ended, k, link);
+    LIST_REMOVE(k, bucket);
+    d->n_ended--;
+    if (!dropped)
+        d->done(d->ctx, &k->source, &k->result);
+    else if (d->dropped)
+        d->dropped(d->ctx, &k->source, &k->result, dropped);
+    look_clear(k);
+    TAILQ_INSERT_HEAD(&d->idle, k, link);
+}
+
 enum rc detect_flush(struct detect *d, struct err *err)
 {
     if (d->n_ended == 0)
         return RC_OK;
-    TRY(commit_ended(d, err));
+    enum rc rc = commit(d, TAILQ_FIRST(&d->ended), false, err);
+    bool alone = is_refused(rc);
+    if (!alone)
+        TRY(rc);
     for (struct look *k; (k = TAILQ_FIRST(&d->ended)) != NULL;) {
-        TAILQ_REMOVE(&d->ended, k, link);
-        LIST_REMOVE(k, bucket);
-        d->n_ended--;
-        d->done(d->ctx, &k->source, &k->result);
-        look_clear(k);
-        TAILQ_INSERT_HEAD(&d->idle, k, link);
+        rc = alone ? commit_alone(d, k, err) : RC_OK;
+        if (!is_refused(rc))
+            TRY(rc);
+        retire_look(d, k, rc == RC_OK ? NULL : err);
     }
     return RC_OK;
 }

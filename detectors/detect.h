@@ -8,6 +8,12 @@
  *      ended waits at most DETECT_BATCH_MS, or until DETECT_BATCH others have ended.
  *   3. Failure is never "no change": state moves only on an answer that proves something.
  *   4. Memory is bounded by max_concurrency, not by the number of sources.
+ *   5. No host has more checks under way than there is room left for others: one slow host takes half
+ *      of the room, n of them leave an n+1st, so whoever comes late still finds some.
+ *   6. A source whose stored declaration cannot be read fails by itself: its check is a failure with a
+ *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
+ *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is
+ *      dropped, and stays due (detect_on_dropped); the others of its batch are committed.
  */
 #ifndef FRESHET_DETECTORS_DETECT_H
 #define FRESHET_DETECTORS_DETECT_H
@@ -20,6 +26,8 @@
 #define DETECT_BATCH 500
 #define DETECT_BATCH_MS 50
 
+#define HOPELESS_MS DAY_MS /* somebody has to mend the declaration or the ledger first */
+
 struct detect;
 /* Called after the receipt is durable; s is the source of the result. Must not call back in here. */
 typedef void detect_fn(void *ctx, const struct source *s, const struct check_result *r);
@@ -28,21 +36,26 @@ MUST_CHECK enum rc detect_new(struct ledger *l, const struct instance *inst, det
                               void *ctx, struct detect **ret, struct err *err);
 /* Abandons what is under way; what has ended but is not committed is lost: detect_flush before. */
 void detect_free(struct detect **d);
+/* Is told of each result that was dropped (invariant 7), and why. */
+typedef void detect_dropped_fn(void *ctx, const struct source *s, const struct check_result *r,
+                               const struct err *why);
+void detect_on_dropped(struct detect *d, detect_dropped_fn *fn);
 /* May another check be added now without waiting (invariant 4)? */
 bool detect_has_room(const struct detect *d);
 size_t detect_room(const struct detect *d); /* how many? */
 /* Is a check of this source under way, or ended but not yet committed? */
 bool detect_has(const struct detect *d, int64_t src_no);
-/* Adds one check; drives the others until there is room. due_because is a literal, NULL for what
+/* Adds one check, whatever its host has; drives the others until there is room. due_because is a literal, NULL for what
  * window.h says; request_no 0 for none. Of s only the number is used: it is read from the ledger. */
 MUST_CHECK enum rc detect_add(struct detect *d, const struct source *s, const char *due_because,
                               int64_t request_no, struct err *err);
 /* Adds checks of as many of these sources, from the first, as there is room for, reading them in one
- * go; one that is under way already is passed over. *ret_n: how many of the list are done with, also
- * when an error is returned. */
-MUST_CHECK enum rc detect_add_some(struct detect *d, const int64_t *src_nos, size_t n,
+ * go, but not past too many whose host has its share; one that is under way already is left out. *ret_n: how many of the list were gone through;
+ * *ret_full: how many of those were not added, as their host has its share (invariant 5). They now
+ * stand first in the list, for another time. Both are set also when an error is returned. */
+MUST_CHECK enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n,
                                    const char *due_because, int64_t request_no, size_t *ret_n,
-                                   struct err *err);
+                                   size_t *ret_full, struct err *err);
 /* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet
  * ended and committed. */
 MUST_CHECK enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err);

@@ -6,7 +6,8 @@
  *   1. One scheduler per instance: it holds run/scheduler.lock (flock) as long as it lives.
  *   2. SIGTERM and SIGINT: no new checks; those under way get STOP_GRACE_MS to end, what has ended
  *      is committed, the rest is abandoned and stays due.
- *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ *   3. A slow host delays only its own sources (detect.h 5, struct walk).
+ *   4. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +22,23 @@
 #include "detectors/orders.h"
 
 #define POLL_MS 200
-#define REFILL 128 /* room for so many is worth a look at what is due */
+#define REFILL 128    /* room for so many is worth a look at what is due */
+#define DUE_PAGE 1024 /* sources read at a time */
+#define LAP_MS 1000   /* between two laps over sources that have to wait for their hosts */
 #define HEARTBEAT_MS 5000
 #define STOP_GRACE_MS 2000
 #define SPOOL_KEEP_MS DAY_MS /* a body that nobody came for in a day is fetched again */
+
+/* A walk over what is due, oldest first, page by page and round and round: what has to wait for its
+ * host is passed by and met again on the next lap, so it hides nobody behind it. */
+struct walk {
+    int64_t at, no;     /* the last source gone through; no 0: at the start of a lap */
+    int64_t began;      /* this lap, clock_mono */
+    size_t added, full; /* on this lap: checks; sources that were passed by */
+    size_t last_added, last_full;
+    size_t n;
+    int64_t nos[DUE_PAGE], ats[DUE_PAGE];
+};
 
 struct scheduler {
     struct arena settings;
@@ -33,10 +47,9 @@ struct scheduler {
     struct detect *detect;
     struct orders *orders;
     int lock, signals;
-    bool stop;
+    bool stop, polled;
     int64_t polled_at, beat_at; /* clock_mono */
-    int64_t *due;               /* room for due_max source numbers */
-    size_t n_due, due_at, due_max;
+    struct walk walk;
 };
 
 static const char usage[] =
@@ -72,41 +85,70 @@ static void on_checked(void *ctx, const struct source *s, const struct check_res
     tell_check(s, r);
 }
 
+/* Its order is not kept waiting for what will not come. */
+static void on_dropped(void *ctx, const struct source *s, const struct check_result *r,
+                       const struct err *why)
+{
+    struct scheduler *sc = ctx;
+    char name[SOURCE_LOG_NAME_MAX];
+    if (r->request_no)
+        orders_count(sc->orders, r->request_no);
+    log_event(LOG_ERROR, "check.dropped", LOG_S("source", source_log_name(s, name)),
+              LOG_S("rc", rc_name(why->rc)), LOG_S("message", why->msg));
+}
+
 /* ---- one turn -------------------------------------------------------------------------------- */
 
 static enum rc collect_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
 {
-    struct scheduler *sc = ctx;
-    (void)due_at, (void)err;
-    if (sc->n_due < sc->due_max && !detect_has(sc->detect, src_no))
-        sc->due[sc->n_due++] = src_no;
+    struct walk *w = ctx;
+    (void)err;
+    w->nos[w->n] = src_no;
+    w->ats[w->n++] = due_at;
     return RC_OK;
 }
 
-static enum rc find_due(struct scheduler *sc, struct err *err)
+/* A backlog is worked off without waiting for the next poll. A lap that found all hosts busy is not
+ * repeated at once: it may have been long. */
+static bool is_time_to_walk(const struct scheduler *sc)
 {
-    sc->n_due = sc->due_at = 0;
-    /* Those under way are still due in the ledger, so the list must be long enough to pass them. */
-    return check_due(sc->ledger, clock_now(), (int64_t)sc->due_max, collect_due, sc, err);
+    const struct walk *w = &sc->walk;
+    bool under_way = w->no != 0;
+    bool more = under_way || (w->last_full > 0 && w->last_added >= REFILL);
+    if (more && detect_room(sc->detect) >= REFILL)
+        return true;
+    return sc->polled && (more || w->last_full == 0 || clock_mono() - w->began >= LAP_MS);
 }
 
-/* A list that filled the room there was and is used up has more behind it: a backlog is worked off
- * without waiting for the next poll. */
-static bool is_backlog(const struct scheduler *sc)
+static void end_lap(struct walk *w)
 {
-    return sc->n_due >= sc->due_max / 2 && sc->due_at == sc->n_due;
+    w->last_added = w->added;
+    w->last_full = w->full;
+    w->added = w->full = 0;
+    w->at = w->no = 0;
 }
 
+/* What there was no room for is read again next time: it may not be due any more by then. */
 static enum rc add_due(struct scheduler *sc, struct err *err)
 {
-    size_t n;
-    if (is_backlog(sc) && detect_room(sc->detect) >= REFILL)
-        TRY(find_due(sc, err));
-    if (sc->due_at == sc->n_due)
+    struct walk *w = &sc->walk;
+    size_t n, full, room = detect_room(sc->detect);
+    if (!is_time_to_walk(sc))
         return RC_OK;
-    enum rc rc =
-        detect_add_some(sc->detect, sc->due + sc->due_at, sc->n_due - sc->due_at, NULL, 0, &n, err);
-    sc->due_at += n;
+    if (w->no == 0)
+        w->began = clock_mono();
+    w->n = 0;
+    TRY(check_due_after(sc->ledger, clock_now(), w->no ? w->at : INT64_MIN, w->no, DUE_PAGE,
+                        collect_due, w, err));
+    enum rc rc = detect_add_some(sc->detect, w->nos, w->n, NULL, 0, &n, &full, err);
+    w->added += room - detect_room(sc->detect);
+    w->full += full;
+    if (n > 0) {
+        w->at = w->ats[n - 1];
+        w->no = w->nos[n - 1];
+    }
+    if (n == w->n && n < DUE_PAGE)
+        end_lap(w);
     return rc;
 }
 
@@ -120,11 +162,11 @@ static enum rc beat(struct scheduler *sc, struct err *err)
 
 static enum rc poll_ledger(struct scheduler *sc, struct err *err)
 {
-    if (clock_mono() - sc->polled_at < POLL_MS)
+    sc->polled = clock_mono() - sc->polled_at >= POLL_MS;
+    if (!sc->polled)
         return RC_OK;
     sc->polled_at = clock_mono();
-    TRY(orders_take(sc->orders, clock_now(), err));
-    return find_due(sc, err);
+    return orders_take(sc->orders, clock_now(), err);
 }
 
 static void read_signals(struct scheduler *sc)
@@ -222,11 +264,10 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
     TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
     TRY(orders_new(sc->ledger, &sc->orders, err));
     TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
+    detect_on_dropped(sc->detect, on_dropped);
     detect_wake_fd(sc->detect, sc->signals);
     detect_sweep(sc->detect, clock_now() - SPOOL_KEEP_MS);
-    sc->due_max = 2 * ((size_t)sc->inst.conf.max_concurrency + DETECT_BATCH);
-    sc->due = calloc(sc->due_max, sizeof *sc->due);
-    return sc->due ? RC_OK : err_set(err, RC_NOMEM, "", "no memory");
+    return RC_OK;
 }
 
 static void release(struct scheduler *sc)
@@ -234,7 +275,6 @@ static void release(struct scheduler *sc)
     detect_free(&sc->detect);
     orders_free(&sc->orders);
     ledger_close(&sc->ledger);
-    free(sc->due);
     if (sc->signals >= 0)
         close(sc->signals);
     if (sc->lock >= 0)

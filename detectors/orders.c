@@ -20,7 +20,7 @@ struct order {
     int trigger;              /* enum trigger_type, -1: any */
     int64_t last_no, read_no; /* newest source when it was taken; read so far */
     int64_t page[PAGE];       /* sources to be added next */
-    size_t at, n;
+    size_t n;
     int64_t added, ended;
 };
 
@@ -88,7 +88,7 @@ static enum rc collect_one(void *ctx, const struct source *s, struct err *err)
 
 static enum rc next_page(struct orders *o, struct order *w, struct err *err)
 {
-    w->at = w->n = 0;
+    w->n = 0;
     enum rc rc = source_each(o->ledger, w->read_no, collect_one, w, err);
     if (rc == RC_OK)
         w->read_no = w->last_no;
@@ -190,29 +190,47 @@ enum rc orders_take(struct orders *o, int64_t now, struct err *err)
 
 static bool all_added(const struct order *w)
 {
-    return w->at == w->n && (!w->every || w->read_no >= w->last_no);
+    return w->n == 0 && (!w->every || w->read_no >= w->last_no);
 }
 
-static enum rc add_check(struct orders *o, struct order *w, struct detect *d, struct err *err)
+static enum rc add_check(struct order *w, int64_t src_no, struct detect *d, bool *ret_added,
+                         struct err *err)
 {
-    struct source s;
-    arena_reset(&o->arena);
-    TRY(source_by_no(o->ledger, &o->arena, w->page[w->at], &s, err));
-    w->at++;
-    w->added++;
-    return detect_add(d, &s, "requested", w->no, err);
+    size_t n, full;
+    *ret_added = false;
+    if (detect_has(d, src_no))
+        return RC_OK;
+    TRY(detect_add_some(d, &src_no, 1, "requested", w->no, &n, &full, err));
+    *ret_added = n > full;
+    w->added += *ret_added;
+    return RC_OK;
+}
+
+/* Those that have to wait, for another check of theirs or for their host, stay on the page and let
+ * the others of it pass. */
+static enum rc feed_page(struct order *w, struct detect *d, struct err *err)
+{
+    enum rc rc = RC_OK;
+    size_t left = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        bool added = false;
+        if (rc == RC_OK)
+            rc = add_check(w, w->page[i], d, &added, err);
+        if (!added)
+            w->page[left++] = w->page[i];
+    }
+    w->n = left;
+    return rc;
 }
 
 static enum rc feed_one(struct orders *o, struct order *w, struct detect *d, struct err *err)
 {
     while (!all_added(w)) {
-        if (w->at == w->n)
+        if (w->n == 0)
             TRY(next_page(o, w, err));
-        for (; w->at < w->n;)
-            if (detect_has_room(d) && !detect_has(d, w->page[w->at]))
-                TRY(add_check(o, w, d, err));
-            else
-                return RC_OK;
+        TRY(feed_page(w, d, err));
+        if (w->n > 0)
+            return RC_OK;
     }
     return RC_OK;
 }

@@ -64,6 +64,15 @@ enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no, struct sou
     return RC_OK;
 }
 
+enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t n, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_URL, &q, err, "i", src_no));
+    TRY(one_row(l, &q, err));
+    col_copy(&q, 0, out, n);
+    return RC_OK;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err)
@@ -197,12 +206,18 @@ static enum rc hand_out(struct ledger *l, struct query *q, check_due_fn *fn, voi
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+enum rc check_due_after(struct ledger *l, int64_t now, int64_t after_at, int64_t after_no,
+                        int64_t max, check_due_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_CHECK_DUE, &q, err, "iiii", now, max, after_at, after_no));
+    return hand_out(l, &q, fn, ctx, err);
+}
+
 enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, void *ctx,
                   struct err *err)
 {
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_CHECK_DUE, &q, err, "ii", now, max));
-    return hand_out(l, &q, fn, ctx, err);
+    return check_due_after(l, now, INT64_MIN, 0, max, fn, ctx, err);
 }
 
 enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err)

@@ -37,6 +37,10 @@ MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
                               struct source *ret_source, struct check_state *ret_state,
                               struct err *err);
 
+/* The URL of a source, cut at n: all that is needed to tell its host, for a tenth of check_load. */
+MUST_CHECK enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t n,
+                             struct err *err);
+
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;
@@ -82,6 +86,10 @@ bool check_found(const struct check_result *r);
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
 MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn,
                              void *ctx, struct err *err);
+/* Those behind (after_at, after_no), the last one that was handed out: a walk in pages. */
+MUST_CHECK enum rc check_due_after(struct ledger *l, int64_t now, int64_t after_at,
+                                   int64_t after_no, int64_t max, check_due_fn *fn, void *ctx,
+                                   struct err *err);
 /* Every source that is not retired, by number; due_at is -1. fn only collects: the read is open. */
 MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */

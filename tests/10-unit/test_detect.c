@@ -5,6 +5,7 @@
 #include "tests/10-unit/scratch.h"
 #include <arpa/inet.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -91,6 +92,7 @@ static struct {
     struct detect *detect;
     struct orders *orders;
     int done; /* calls of on_done */
+    int dropped;
     struct check_result last;
     int by_outcome[OUTCOME_COUNT];
 } t;
@@ -348,30 +350,57 @@ static void looks_are_used_again(void **state)
     assert_int_equal(state_of(&bare).checks, 1);
 }
 
-/* As many as there is room for, in order; the rest is left to the caller. */
+/* D5: as many as its host may have, in order; the rest is left to the caller, for another time. */
 static void some_at_a_time(void **state)
 {
     (void)state;
-    enum { MANY = 8 + DETECT_BATCH + 100 };
-    size_t n = 0, open;
+    enum { ROOM = 8 + DETECT_BATCH, MANY = ROOM + 100 };
+    size_t n = 0, full = 0, open;
     static struct source s[MANY];
     static int64_t nos[MANY];
     many_sources(s, MANY, "/a");
     for (int i = 0; i < MANY; i++)
         nos[i] = s[i].no;
-    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &err));
-    assert_int_equal(n, 8 + DETECT_BATCH);
-    assert_int_equal(detect_room(t.detect), 0);
-    assert_ok(detect_add_some(t.detect, nos + n, MANY - n, "requested", 0, &n, &err));
-    assert_int_equal(n, 0);
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_int_equal(n - full, ROOM / 2);
+    assert_true(full > 0);
+    assert_int_equal(nos[0], s[ROOM / 2].no); /* those left over, in their order */
+    assert_int_equal(nos[full - 1], s[n - 1].no);
+    assert_int_equal(detect_room(t.detect), ROOM / 2);
     assert_ok(detect_drive(t.detect, 0, &open, &err));
     assert_ok(detect_finish(t.detect, &err));
-    assert_int_equal(t.done, 8 + DETECT_BATCH);
+    assert_int_equal(t.done, ROOM / 2);
     nos[1] = 4711; /* no such source: those before it are under way */
-    assert_int_equal(detect_add_some(t.detect, nos, 3, "requested", 0, &n, &err), RC_NOT_FOUND);
+    assert_int_equal(detect_add_some(t.detect, nos, 3, "requested", 0, &n, &full, &err),
+                     RC_NOT_FOUND);
     assert_int_equal(n, 1);
     assert_ok(detect_finish(t.detect, &err));
-    assert_int_equal(t.done, 8 + DETECT_BATCH + 1);
+    assert_int_equal(t.done, ROOM / 2 + 1);
+}
+
+/* D5: hosts that take all they can get still leave room, each port being a host. */
+static void room_for_late_hosts(void **state)
+{
+    (void)state;
+    enum { EACH = 600, HOSTS = 3 };
+    static int64_t nos[HOSTS * EACH];
+    size_t n, full;
+    assert_ok(ledger_begin(t.ledger, &err));
+    for (int i = 0; i < HOSTS * EACH; i++)
+        nos[i] = declare_at(arena_printf(&t.arena, "h%d", i),
+                            arena_printf(&t.arena, "http://127.0.0.1:%d/%d", 1 + i / EACH, i), "")
+                     .no;
+    assert_ok(ledger_commit(t.ledger, &err));
+    t.hosts[0] = "127.0.0.1"; /* allowed, so that they wait for their turn */
+    for (size_t i = 0; i < HOSTS * EACH; i += n) {
+        assert_ok(
+            detect_add_some(t.detect, nos + i, HOSTS * EACH - i, "requested", 0, &n, &full, &err));
+        assert_true(n > 0); /* it comes past them all */
+    }
+    assert_true(detect_room(t.detect) >= (8 + DETECT_BATCH) / (1 << HOSTS));
+    struct source late = source("late", "/a", "");
+    assert_ok(detect_add_some(t.detect, &late.no, 1, "requested", 0, &n, &full, &err));
+    assert_true(detect_has(t.detect, late.no));
 }
 
 /* D1, D4: every check ends once, and never more are held than may be. */
@@ -426,6 +455,70 @@ static void retired_while_under_way(void **state)
     assert_ok(detect_finish(t.detect, &err));
     assert_int_equal(state_of(&s).checks, 1);
     assert_int_equal(state_of(&s).next_check_at, -1);
+}
+
+/* What stands in the ledger is changed behind its back. */
+static void tamper(const char *sql)
+{
+    sqlite3 *db;
+    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+/* D6: it fails with a receipt, and nobody else does. */
+static void unreadable_declaration(void **state)
+{
+    (void)state;
+    struct source a = source("a", "/a", ""), odd = source("odd", "/a", ""),
+                  b = source("b", "/a", "");
+    int64_t nos[] = {a.no, odd.no, b.no};
+    size_t n, full;
+    tamper("UPDATE sources SET spec = '{\"id\":\"odd\",\"no_such\":1}' WHERE id = 'odd'");
+    assert_ok(detect_add_some(t.detect, nos, 3, NULL, 0, &n, &full, &err));
+    assert_int_equal(n, 3);
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.by_outcome[OUTCOME_new], 2);
+    assert_int_equal(t.by_outcome[OUTCOME_blocked], 1);
+    struct check_state st = state_of(&odd);
+    assert_int_equal(st.failures, 1);
+    assert_non_null(strstr(st.last_detail, "declaration"));
+    assert_true(st.next_check_at >= clock_now() + HOPELESS_MS / 2);
+}
+
+static void on_dropped(void *ctx, const struct source *s, const struct check_result *r,
+                       const struct err *why)
+{
+    assert_ptr_equal(ctx, &t);
+    assert_int_equal(s->no, r->src_no);
+    assert_int_equal(why->rc, RC_CONFLICT);
+    t.dropped++;
+}
+
+/* D7: one as a failure, one not at all, and the others of the batch as they are. */
+static void refused_results(void **state)
+{
+    (void)state;
+    struct source a = source("a", "/a", ""), odd = source("odd", "/a", ""),
+                  worse = source("worse", "/a", ""), b = source("b", "/a", "");
+    int64_t nos[] = {a.no, odd.no, worse.no, b.no};
+    size_t n, full;
+    tamper("CREATE TRIGGER refuse BEFORE INSERT ON checks WHEN NEW.src_no = 3 OR"
+           " NEW.src_no = 2 AND NEW.outcome = 'new' BEGIN SELECT RAISE(ABORT, 'no'); END");
+    assert_int_equal(odd.no, 2);
+    detect_on_dropped(t.detect, on_dropped);
+    assert_ok(detect_add_some(t.detect, nos, 4, NULL, 0, &n, &full, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.done, 3);
+    assert_int_equal(t.dropped, 1);
+    assert_int_equal(candidates(), 2);
+    assert_int_equal(state_of(&b).checks, 1);
+    assert_int_equal(state_of(&odd).failures, 1);
+    assert_false(state_of(&odd).has_seen);
+    assert_int_equal(state_of(&worse).checks, 0); /* still due */
+    assert_false(detect_has(t.detect, worse.no));
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
@@ -549,9 +642,12 @@ int main(void)
         TEST(secrets),
         TEST(looks_are_used_again),
         TEST(some_at_a_time),
+        TEST(room_for_late_hosts),
         TEST(many_checks),
         TEST(abandoned_checks),
         TEST(retired_while_under_way),
+        TEST(unreadable_declaration),
+        TEST(refused_results),
         TEST(orders_of_each_kind),
         TEST(orders_side_by_side),
         TEST(orders_left_behind),

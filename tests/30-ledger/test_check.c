@@ -72,6 +72,8 @@ static int steps_of(sqlite3 *db, const char *name, int64_t p1, int64_t p2, int *
     assert_int_equal(sqlite3_prepare_v2(db, statement(name), -1, &s, NULL), SQLITE_OK);
     sqlite3_bind_int64(s, 1, p1);
     sqlite3_bind_int64(s, 2, p2);
+    sqlite3_bind_int64(s, 3, INT64_MIN); /* CHECK_DUE: from the first; others have no third */
+    sqlite3_bind_int64(s, 4, 0);
     while (sqlite3_step(s) == SQLITE_ROW)
         rows++;
     assert_int_equal(sqlite3_stmt_status(s, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0), 0);
@@ -87,6 +89,16 @@ static enum rc count_due(void *ctx, int64_t src_no, int64_t due_at, struct err *
     (void)src_no, (void)err;
     assert_true(due_at <= DUE);
     ++*(int *)ctx;
+    return RC_OK;
+}
+
+static enum rc walk_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
+{
+    int64_t *last = ctx;
+    (void)err;
+    assert_true(due_at > last[0] || (due_at == last[0] && src_no > last[1]));
+    last[0] = due_at;
+    last[1] = src_no;
     return RC_OK;
 }
 
@@ -115,6 +127,12 @@ static void test_due_among_a_million(void **state)
     assert_true(fastest <= DUE_MS);
     OK(check_next_due(l, &next, &fix_err));
     assert_int_equal(next, 1);
+    int64_t last[2] = {INT64_MIN, 0};
+    for (int i = 0; i < DUE / 10; i++) /* in pages: each once, in order */
+        OK(check_due_after(l, DUE, last[0], last[1], 10, walk_due, last, &fix_err));
+    assert_int_equal(last[0], DUE);
+    OK(check_due_after(l, DUE, last[0], last[1], 10, count_due, &n, &fix_err));
+    assert_int_equal(n, 0);
     ledger_close(&l);
 }
 
