@@ -91,6 +91,7 @@ static void count_kind(struct check_report *r, const struct check_result *c, con
 
 void report_add(struct check_report *r, const struct source *s, const struct check_result *c)
 {
+    bool vintage = source_is_template(s) && check_found(c);
     add_line(r, &(struct report_line){.source_id = s->id,
                                       .url = s->url,
                                       .detail = c->detail,
@@ -98,7 +99,8 @@ void report_add(struct check_report *r, const struct source *s, const struct che
                                       .event_id = c->event_id,
                                       .outcome = (int)c->outcome,
                                       .attempts = c->attempts,
-                                      .deleted = c->deleted});
+                                      .deleted = c->deleted,
+                                      .vintage = vintage});
     r->counts[c->outcome]++;
     r->bytes_in += c->bytes_in;
     r->bytes_saved += c->bytes_saved;
@@ -106,7 +108,8 @@ void report_add(struct check_report *r, const struct source *s, const struct che
     r->http_200 += c->http == 200;
     r->http_304 += c->http == 304;
     r->deleted += c->deleted;
-    r->found += check_found(c);
+    r->vintages += vintage;
+    r->found += check_found(c) && !vintage;
     r->failures += outcome_failure(c->outcome);
     if (outcome_failure(c->outcome) && !r->out_of_memory)
         count_kind(r, c, r->lines[r->n - 1].source_id);
@@ -168,7 +171,12 @@ static bool is_deleted(const struct report_line *l)
 
 static bool is_found(const struct report_line *l)
 {
-    return l->outcome != REPORT_DUE && outcome_candidate((enum outcome)l->outcome);
+    return l->outcome != REPORT_DUE && outcome_candidate((enum outcome)l->outcome) && !l->vintage;
+}
+
+static bool is_vintage(const struct report_line *l)
+{
+    return l->vintage;
 }
 
 static void put_names(const struct check_report *r, line_test *test, int64_t n)
@@ -194,11 +202,17 @@ static void put_found(const struct check_report *r)
         put_count(r->c, CLI_GOOD, changed, "found");
         put_names(r, is_found, changed);
     }
-    for (int o = 0; o < OUTCOME_COUNT; o++)
-        if (r->counts[o] && outcome_candidate((enum outcome)o)) {
-            put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
+    if (r->vintages) {
+        put_count(r->c, CLI_GOOD, r->vintages, r->vintages > 1 ? "new vintages" : "new vintage");
+        put_names(r, is_vintage, r->vintages);
+    }
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        int64_t n = r->counts[o] - (o == OUTCOME_new ? r->vintages : 0);
+        if (n > 0 && outcome_candidate((enum outcome)o)) {
+            put_count(r->c, CLI_PLAIN, n, name_of(o));
             cli_note(r->c, ": %s\n", meanings[o]);
         }
+    }
 }
 
 static void put_quiet(const struct check_report *r)

@@ -17,7 +17,7 @@ struct report_line {
     const char *source_id, *url, *detail, *due_because, *event_id;
     int outcome; /* enum outcome or REPORT_DUE */
     int attempts;
-    bool deleted;
+    bool deleted, vintage; /* vintage: a template's calendar says that one has opened */
 };
 /* Checks that ended in the same way for the same reason. */
 struct report_kind {
@@ -33,7 +33,8 @@ struct check_report {
     struct report_kind kinds[REPORT_KINDS_MAX];
     size_t n_kinds;
     int64_t counts[OUTCOME_COUNT + 1];
-    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, found, failures;
+    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, found, vintages,
+        failures;        /* found: without vintages */
     int64_t elapsed_ms;  /* set by the caller before it is printed */
     int64_t not_reached; /* sources that were meant but not looked at */
     bool out_of_memory;

@@ -177,7 +177,7 @@ static void show_progress(struct check *k)
     const struct check_report *r = &k->report;
     int64_t n = (int64_t)r->n;
     const struct progress_note notes[] = {
-        {n - r->found - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
+        {n - r->found - r->vintages - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
         {r->found, "changed", CLI_GOOD},
         {r->failures - r->deleted, "failed", CLI_BAD},
     };
@@ -340,7 +340,7 @@ static int print_text(const struct check *k)
     if (k->n_todo == 0)
         cli_note(c,
                  strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
-    if (r->found && !cli_has(c, "wait"))
+    if (r->found + r->vintages > 0 && !cli_has(c, "wait"))
         cli_note(c, "What was found waits in the inbox. Promote it with: freshet work\n");
     return CLI_DONE;
 }

@@ -113,7 +113,10 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
     write_detail(r, v, res);
+    int64_t reached = r->state.reached_at;
     state_settle(&r->state, v->outcome, r->detail, now);
+    if (!res)
+        r->state.reached_at = reached;
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
         r->hint = "deleted";
@@ -308,10 +311,10 @@ static void look_at_calendar(struct look *k)
         return;
     }
     bool opened = year > 0 && strcmp(text, st->cursor) > 0;
-    struct verdict v = year > 0 ? verdict_of(opened ? OUTCOME_new : OUTCOME_unchanged,
-                                             "the newest vintage is %d", year)
+    struct verdict v = year > 0 ? verdict_of(OUTCOME_unchanged, "vintage %d is the newest", year)
                                 : verdict_of(OUTCOME_unchanged, "no vintage has opened yet");
     if (opened) {
+        v = verdict_of(OUTCOME_new, "vintage %d has opened", year);
         snprintf(st->cursor, sizeof st->cursor, "%s", text);
         k->result.hint = text;
     }

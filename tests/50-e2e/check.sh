@@ -140,6 +140,20 @@ has "doctor tells of them" "$(freshet doctor)" "^warn${tab}sources${tab}[0-9]* f
 has "source show says it" "$(freshet source show missing)" '^health  *gone'
 has "with the clocks" "$(freshet source show keyed)" '^verified  *20'
 
+# ---- templates: the calendar is read, nobody is asked ---------------------------------------------
+freshet source add --id yearly --url "$u/check/{year}.json" --trigger '{"type":"annual","month":7,"through":10}'
+run 0 env FRESHET_NOW=2026-07-02T00:00:00Z "$B/freshet" check source yearly --exit-code --json
+is "a vintage is no change of data" "$(echo "$out" | jq -c '.results[0] | [.outcome, .detail, .attempts]')" '["new","vintage 2026 has opened",0]'
+run 0 env FRESHET_NOW=2026-07-02T00:00:00Z "$B/freshet" check source yearly --explain
+has "--explain: what was read" "$out" '^Nothing was sent: the calendar was read'
+has "and its rule" "$out" 'rule: a template'
+FRESHET_NOW=2026-07-02T00:00:00Z freshet work >/dev/null
+is "a template is in order" "$(FRESHET_NOW=2026-07-02T00:00:00Z health yearly)" ''
+has "and says why" "$(FRESHET_NOW=2026-07-02T00:00:00Z freshet source show yearly)" 'its vintages are sources of their own'
+is "nobody was reached" "$(freshet source show yearly --json | jq .state.reached_at)" null
+FRESHET_NOW=2026-07-02T00:00:00Z freshet check source yearly-2026 >/dev/null
+has "a vintage that is not there yet" "$(freshet source show yearly-2026)" 'Not published yet'
+
 # ---- the sum on a terminal ------------------------------------------------------------------------
 terminal 120 "$B/freshet check all"
 has "how many, in what time" "$(seen)" ' checked in [0-9.]* s'
