@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. What is printed is durable: results arrive here after their commit.
- *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1.
+ *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1. So is,
+ *      with --wait, a change that the handler could not take in.
  *   3. --dry-run asks nobody and writes nothing.
  *   4. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
  * Called by main_freshet.c. */
@@ -284,19 +285,32 @@ static enum rc run(struct check *k)
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
-struct waiting {
-    const struct check_report *r;
-    bool busy;
-};
-
 /* Is one of the candidates of this check in the hands of another handler? */
-static enum rc see_leased(void *ctx, const struct candidate *cand, struct err *err)
+static enum rc is_busy(struct check *k, bool *ret)
 {
-    struct waiting *w = ctx;
-    (void)err;
-    for (size_t i = 0; i < w->r->n; i++)
-        if (strcmp(w->r->lines[i].event_id, cand->event_id) == 0)
-            w->busy = true;
+    struct cli *c = k->c;
+    struct inbox_fate fate;
+    *ret = false;
+    for (size_t i = 0; i < k->report.n && !*ret; i++) {
+        if (!*k->report.lines[i].event_id)
+            continue;
+        TRY(inbox_fate(c->ledger, k->report.lines[i].event_id, &fate, &c->err));
+        *ret = strcmp(fate.name, "leased") == 0;
+    }
+    return RC_OK;
+}
+
+static enum rc take_fates(struct check *k)
+{
+    struct cli *c = k->c;
+    struct inbox_fate fate;
+    for (size_t i = 0; i < k->report.n; i++) {
+        struct report_line *l = &k->report.lines[i];
+        if (!*l->event_id)
+            continue;
+        TRY(inbox_fate(c->ledger, l->event_id, &fate, &c->err));
+        report_fate(&k->report, l, &fate);
+    }
     return RC_OK;
 }
 
@@ -307,12 +321,12 @@ static enum rc wait_for_work(struct check *k)
     CLEANUP(worker_free) struct worker *worker = NULL;
     TRY(worker_new(c->ledger, &c->inst, &worker, &c->err));
     for (;;) {
-        struct work_counts ignored;
-        struct waiting w = {.r = &k->report};
+        struct work_counts ignored; /* others' as well; the fates below are ours */
+        bool busy;
         TRY(work_drain(worker, &ignored, &c->err));
-        TRY(inbox_each(c->ledger, "leased", DUE_MAX, see_leased, &w, &c->err));
-        if (!w.busy)
-            return RC_OK;
+        TRY(is_busy(k, &busy));
+        if (!busy)
+            return take_fates(k);
         poll(NULL, 0, WAIT_MS);
     }
 }
@@ -356,8 +370,14 @@ static int exit_code(const struct check *k)
                   human_count(r->not_reached, a));
         return CLI_INTERRUPTED;
     }
+    if (r->refused)
+        cli_error(k->c, "check",
+                  "%s of what was found could not be taken in. See: freshet queue list",
+                  human_count(r->refused, a));
     if (!cli_has(k->c, "exit-code"))
         return CLI_DONE;
+    if (r->refused)
+        return CLI_FAILED;
     return r->found ? CLI_CHANGED : r->failures ? CLI_FAILED : CLI_DONE;
 }
 

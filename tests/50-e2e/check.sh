@@ -164,10 +164,22 @@ is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
 freshet source add --id vanish --url "$u/check/vanish.json"
 FRESHET_NOW=2027-03-01T00:00:00Z freshet check source vanish >/dev/null
 advance /check/vanish.json
-for day in 02 03; do FRESHET_NOW=2027-03-${day}T00:00:00Z freshet check source vanish >/dev/null; done
+FRESHET_NOW=2027-03-02T00:00:00Z freshet check source vanish >/dev/null
+FRESHET_NOW=2027-03-03T00:00:00Z freshet check source vanish --json >"$work/row"
+is "JSON rows tell more" "$(jq -c '.results[0] | keys_unsorted' "$work/row")" '["source_id","url","outcome","detail","attempts","due_because","http","deleted","unexpected","event_id"]'
+is "of a 404 that is no deletion yet" "$(jq -c '.results[0] | [.http, .deleted, .unexpected, .event_id]' "$work/row")" '[404,false,false,null]'
 terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
 has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
 is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
+
+# ---- --wait tells what became of it ---------------------------------------------------------------
+freshet source add --id broken --url "$u/check/broken.geojson" --media-type application/geo+json
+run 1 freshet check source broken --wait --exit-code --json
+is "refused by the handler" "$(echo "$out" | jq -c '.results[0] | [.outcome, .result, (.reason | length > 0), (.event_id | startswith("evt_"))]')" '["new","failed",true,true]'
+has "and told" "$err" '1 of what was found could not be taken in'
+advance /check/county.json
+terminal 100 "$B/freshet check source summer --wait"
+has "taken in" "$(seen)" 'Taken in: 1 promoted (summer)'
 
 # ---- many: progress, rows, Ctrl-C -----------------------------------------------------------------
 awk -v u="$u" 'BEGIN { printf "["; for (i = 0; i < 400; i++) printf "%s{\"id\":\"bulk-%d\",\"url\":\"%s/bulk/%d\",\"triggers\":[{\"type\":\"redistricting\",\"years\":[2041]}]}", i ? "," : "", i, u, i; print "]" }' >"$work/bulk.json"
