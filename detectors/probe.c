@@ -51,8 +51,7 @@ bool probe_text(yyjson_val *v, char out[CHECK_CURSOR_MAX])
 static struct ask plan(const struct source *s, const struct check_state *st,
                        const struct conf *conf, int64_t now)
 {
-    (void)now;
-    return (struct ask){.why = etag_audit_due(st, conf) ? ASK_AUDIT : ASK_ABOUT,
+    return (struct ask){.why = etag_audit_due(st, conf, now) ? ASK_AUDIT : ASK_ABOUT,
                         .url = s->probe_url[0] ? s->probe_url : NULL,
                         .collect = PROBE_BYTES_MAX};
 }

@@ -131,8 +131,10 @@ freshet source add --id manual --url "$u/check/plain.json" --trigger '{"type":"m
 FRESHET_NOW=2026-01-01T00:00:00Z freshet check source manual >/dev/null
 is "verified not long ago" "$(FRESHET_NOW=2027-02-04T00:00:00Z health manual)" ''
 is "unverified after 400 days" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
-FRESHET_NOW=2027-02-06T00:00:00Z freshet check source manual >/dev/null
+FRESHET_NOW=2026-06-01T00:00:00Z freshet check source manual >/dev/null
 is "a 304 verifies nothing" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
+FRESHET_NOW=2027-02-06T00:00:00Z freshet check source manual >/dev/null
+is "whoever was not read for long is read" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" ''
 is "a retired one has no health" "$(health old)" ''
 run 0 freshet source list --unhealthy --json
 is "as JSON, with the reason" "$(echo "$out" | jq -c '.sources[] | select(.id == "e1") | .health | [.state, .breach]')" '["failing",true]'
