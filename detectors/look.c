@@ -60,6 +60,7 @@ enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *
     r->source_id = k->source.id;
     r->detector = k->source.detector;
     r->level = k->source.level;
+    k->changed_before = r->state.changed_at;
     return RC_OK;
 }
 
@@ -105,6 +106,8 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
 {
     struct check_result *r = &k->result;
     int64_t now = clock_now(), last = r->state.checked_at;
+    /* The first bytes are expected at any time; those that come back after a deletion are not. */
+    bool returned = k->changed_before >= 0 && r->state.gone_count > 0;
     r->ended_at = now;
     r->outcome = v->outcome;
     r->has_sha = body && body->read && !outcome_failure(v->outcome);
@@ -120,8 +123,8 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
         r->hint = "deleted";
-    r->unexpected =
-        check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
+    r->unexpected = check_found(r) && (returned || v->outcome != OUTCOME_new) &&
+                    !calendar_expects(&k->source, now);
     set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;

@@ -78,6 +78,13 @@ FRESHET_NOW=2026-07-20T00:00:00Z freshet check source summer >/dev/null
 advance /check/county.json
 FRESHET_NOW=2026-08-01T00:00:00Z freshet check source summer --wait >/dev/null
 is "one in August was" "$(freshet monitor | wc -l | tr -d ' ')" 1
+freshet source add --id back --url "$u/check/back.json" --trigger '{"type":"annual","month":7,"through":10}'
+FRESHET_NOW=2026-01-01T00:00:00Z freshet check source back --json | jq .results[0].unexpected >"$work/first"
+advance /check/back.json
+for day in 02 03 04; do FRESHET_NOW=2026-01-${day}T00:00:00Z freshet check source back >/dev/null; done
+advance /check/back.json
+is "the first bytes are never unexpected; those that come back in January are" "$(cat "$work/first") $(FRESHET_NOW=2026-01-05T00:00:00Z freshet check source back --json | jq -c '.results[0] | [.outcome, .unexpected]')" 'false ["new",true]'
+freshet source retire back
 "$B/freshet" monitor --follow >"$work/follow" 2>&1 &
 children=$!
 soon "--follow begins with what there is" 10 grep -q summer "$work/follow"
