@@ -14,12 +14,6 @@ static const char *name_of(int outcome)
     return outcome == REPORT_DUE ? "due" : outcome_name((enum outcome)outcome);
 }
 
-static const char *const meanings[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = help,
-#include "ledger/outcomes.def"
-#undef X
-};
-
 /* Nothing new, and nothing wrong. */
 static bool is_quiet(const struct report_line *l)
 {
@@ -239,7 +233,7 @@ static void put_found(const struct check_report *r)
         int64_t n = r->counts[o] - (o == OUTCOME_new ? r->vintages : 0);
         if (n > 0 && outcome_candidate((enum outcome)o)) {
             put_count(r->c, CLI_PLAIN, n, name_of(o));
-            cli_note(r->c, ": %s\n", meanings[o]);
+            cli_note(r->c, ": %s\n", outcome_help((enum outcome)o));
         }
     }
 }
@@ -250,7 +244,7 @@ static void put_quiet(const struct check_report *r)
         if (r->counts[o] && !outcome_candidate((enum outcome)o) &&
             !outcome_failure((enum outcome)o)) {
             put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
-            cli_note(r->c, ": %s\n", meanings[o]);
+            cli_note(r->c, ": %s\n", outcome_help((enum outcome)o));
         }
 }
 
