@@ -10,16 +10,11 @@ static const char *const reasons[] = {
     [ASK_AUDIT] = "an audit is due: the bytes are read whatever the upstream says",
     [ASK_VALIDATE] = "have the validators moved?",
     [ASK_NO_HEAD] = "HEAD was refused",
-    [ASK_HEAD_SAID] = "HEAD could not settle it",
+    [ASK_HEAD_SAID] = "HEAD shows other validators, or none that prove the same version",
     [ASK_HEAD_LIED] = "HEAD says the same version, but of another length",
     [ASK_ELSEWHERE] = "the 304 came from another place than the validators",
     [ASK_ABOUT] = "a document about the data",
-};
-
-static const char *const rules[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = help,
-#include "ledger/outcomes.def"
-#undef X
+    [ASK_TOLD] = "the document about the data has another value, so the bytes are read",
 };
 
 void explain_begin(struct explain *e, struct cli *c, yyjson_mut_doc *d, const struct source *s,
@@ -130,7 +125,7 @@ void explain_end(struct explain *e, const struct check_result *r)
     json_add_str(d, e->root, "outcome", outcome_name(r->outcome));
     json_add_str(d, e->root, "rule",
                  e->calendar ? "a template: each vintage that opens becomes a source of its own"
-                             : rules[r->outcome]);
+                             : outcome_help(r->outcome));
     json_add_str(d, e->root, "detail", r->detail);
     yyjson_mut_obj_add_bool(d, e->root, "unexpected", r->unexpected);
     yyjson_mut_obj_add_bool(d, e->root, "deleted", r->deleted);
