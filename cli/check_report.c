@@ -123,11 +123,12 @@ void report_fate(struct check_report *r, struct report_line *l, const struct inb
     count_kind(r, REPORT_FATE, name, l->source_id);
 }
 
-void report_add_due(struct check_report *r, const struct source *s, const char *because)
+void report_add_due(struct check_report *r, const struct source *s, const char *because,
+                    const char *detail)
 {
     add_line(r, &(struct report_line){.source_id = s->id,
                                       .url = s->url,
-                                      .detail = "",
+                                      .detail = detail,
                                       .due_because = because,
                                       .event_id = "",
                                       .outcome = REPORT_DUE});

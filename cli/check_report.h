@@ -44,7 +44,8 @@ struct check_report {
 };
 
 void report_add(struct check_report *r, const struct source *s, const struct check_result *result);
-void report_add_due(struct check_report *r, const struct source *s, const char *because);
+void report_add_due(struct check_report *r, const struct source *s, const char *because,
+                    const char *detail);
 /* What became of one of the lines. */
 void report_fate(struct check_report *r, struct report_line *l, const struct inbox_fate *fate);
 

@@ -185,15 +185,30 @@ static void show_progress(struct check *k)
     progress_show(&k->progress, n, notes, ARRAY_LEN(notes));
 }
 
+/* "due since 2026-07-01T00:00:00Z; window open until 2026-10-31" */
+static void say_due(struct cli *c, const struct source *s, int64_t at, char *out, size_t n)
+{
+    int64_t now = clock_now();
+    char window[CALENDAR_TEXT_MAX];
+    calendar_text(calendar_window(s, now), now, window);
+    snprintf(out, n, "%s%s%s%s",
+             at < 0      ? "never due by itself"
+             : at <= now ? "due since "
+                         : "due ",
+             at < 0 ? "" : cli_time(c, at), *window ? "; window " : "", window);
+}
+
 static enum rc list_due(struct check *k, const struct source *s)
 {
     struct cli *c = k->c;
     struct check_state st;
+    char detail[160];
     const char *because = k->because;
     TRY(check_state_get(c->ledger, s->no, &st, &c->err));
     if (!because)
         because = window_next(s, &st, &c->inst.conf, clock_now()).because;
-    report_add_due(&k->report, s, because);
+    say_due(c, s, st.next_check_at, detail, sizeof detail);
+    report_add_due(&k->report, s, because, detail);
     return RC_OK;
 }
 

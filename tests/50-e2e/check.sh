@@ -60,6 +60,8 @@ has "in its window" "$(due 2026-07-01T12:00:00Z)" 'summer:window'
 lacks "others are not" "$(due 2026-07-01T12:00:00Z)" 'winter'
 has "a window that was slept through is made good" "$(due 2026-12-24T00:00:00Z)" 'summer:catch-up'
 has "a census year" "$(due 2030-01-02T00:00:00Z)" 'people:'
+is "since when, and the window" "$(FRESHET_NOW=2026-07-01T12:00:00Z freshet check due --dry-run | awk -F '\t' '$1 == "summer" { print $4 }')" 'due since 2026-07-01T00:00:00Z; window open until 2026-10-31'
+is "all of them because it was asked" "$(FRESHET_NOW=2026-06-20T00:00:00Z freshet check all --dry-run | awk -F '\t' '$1 == "summer" { print $3 ": " $4 }')" 'requested: due 2026-07-01T00:00:00Z; window 2026-07-01 to 2026-10-31'
 run 0 freshet check due --dry-run --json
 is "the shape stays" "$(echo "$out" | jq -c 'keys_unsorted')" '["checked","outcomes","bytes_in","bytes_saved","results"]'
 
