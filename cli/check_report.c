@@ -183,7 +183,8 @@ yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
 static void put_count(const struct cli *c, enum cli_style style, int64_t n, const char *what)
 {
     char text[HUMAN_MAX];
-    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what, cli_off(c));
+    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what,
+             style == CLI_PLAIN ? "" : cli_off(c));
 }
 
 typedef bool line_test(const struct report_line *l);

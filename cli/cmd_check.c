@@ -12,6 +12,7 @@
 
 #include "cli/check_report.h"
 #include "cli/explain.h"
+#include "cli/find.h"
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/source_put.h"
@@ -358,9 +359,15 @@ static int print_json(struct check *k)
     return cli_print_json(k->c, d);
 }
 
+/* `up`, or a handler of its own, which takes the first slot (handler/work.h). */
+static bool handler_runs(struct cli *c)
+{
+    return find_lock_held(c, "run/up.lock") || find_lock_held(c, "run/worker-0.lock");
+}
+
 static int print_text(const struct check *k)
 {
-    const struct cli *c = k->c;
+    struct cli *c = k->c;
     const struct check_report *r = &k->report;
     if (k->explain.root)
         explain_print(&k->explain);
@@ -369,7 +376,7 @@ static int print_text(const struct check *k)
     if (k->n_todo == 0)
         cli_note(c,
                  strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
-    if (r->found + r->vintages > 0 && !cli_has(c, "wait"))
+    if (r->found + r->vintages > 0 && !cli_has(c, "wait") && !handler_runs(c))
         cli_note(c, "What was found waits in the inbox. Promote it with: freshet work\n");
     return CLI_DONE;
 }

@@ -100,8 +100,9 @@ static struct verdict judge_listing(struct check_state *st, const struct answer 
         return v;
     snprintf(st->cursor, sizeof st->cursor, "%s %zu", manifest_format_name(m->format),
              m->listing.n);
-    snprintf(v.detail, sizeof v.detail, "%zu entries on %d page%s%s", m->listing.n, m->pages,
-             m->pages > 1 ? "s" : "", m->first.why == ASK_AUDIT ? ", digest audit" : "");
+    snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s", m->listing.n,
+             m->listing.n == 1 ? "entry" : "entries", m->pages, m->pages > 1 ? "s" : "",
+             m->first.why == ASK_AUDIT ? ", digest audit" : "");
     v.content = content;
     return v;
 }

@@ -172,6 +172,7 @@ has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (s
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
 is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
+freshet source add --id hint --url "$u/check/hint.json"
 freshet source add --id vanish --url "$u/check/vanish.json"
 FRESHET_NOW=2027-03-01T00:00:00Z freshet check source vanish >/dev/null
 advance /check/vanish.json
@@ -182,6 +183,14 @@ is "of a 404 that is no deletion yet" "$(jq -c '.results[0] | [.http, .deleted, 
 terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
 has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
 is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
+
+advance /check/hint.json
+terminal 100 "$B/freshet check source hint"
+has "nobody works: how to" "$(seen)" 'Promote it with: freshet work'
+lacks "no colour ends that did not begin" "$(printf '%s' "$out" | grep ' checked\| new:\| changed:')" "^  *[0-9]* [a-z]*$esc"
+advance /check/hint.json
+terminal 100 "flock $FRESHET_DIR/run/worker-0.lock $B/freshet check source hint"
+lacks "a handler runs: it will" "$(seen)" 'Promote it with'
 
 # ---- --wait tells what became of it ---------------------------------------------------------------
 freshet source add --id broken --url "$u/check/broken.geojson" --media-type application/geo+json
