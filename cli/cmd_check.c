@@ -158,6 +158,8 @@ static int look_at_words(struct check *k)
         return cli_usage(c, "--month goes with 'annual' only");
     if (cli_has(c, "explain") && (!w->needs || cli_has(c, "dry-run")))
         return cli_usage(c, "--explain tells of one check that is made: check source ID --explain");
+    if (cli_has(c, "accept") && !w->needs)
+        return cli_usage(c, "--accept is a word about one source: check source ID --accept");
     if (!cli_opt_i64(c, "month", 1, 12, &k->month))
         return CLI_USAGE;
     k->trigger = w->trigger;
@@ -251,6 +253,8 @@ static enum rc add_all(struct check *k)
     size_t n, ignored;
     if (cli_has(c, "explain"))
         TRY(begin_explaining(k));
+    if (cli_has(c, "accept"))
+        detect_accept(k->detect);
     for (size_t i = 0; i < k->n_todo && !interrupted; i += n) {
         TRY(detect_add_some(k->detect, k->todo + i, k->n_todo - i, k->because, 0, &n, &c->err));
         TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));

@@ -56,6 +56,7 @@ struct answer {
     struct ask ask;
     const struct fetch_res *res;
     struct body_facts body;
+    bool accepted;   /* a person says that so much less than last time is right */
     struct str text; /* the collected body of a 200; p is NULL when there is none */
     const struct source *source;
     struct arena *arena; /* lives as long as the check; capped */

@@ -67,13 +67,13 @@ enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void write_detail(struct check_result *r, const struct verdict *v,
-                         const struct fetch_res *res)
+                         const struct fetch_res *res, bool accepted)
 {
     char url[FETCH_URL_MAX] = "";
     if (res && res->moved_permanently)
         fetch_url_clean(res->final_url, url, sizeof url);
-    snprintf(r->detail, sizeof r->detail, "%.*s%s%.100s", STR_CUT(v->detail, 120),
-             url[0] ? "; moved permanently to " : "", url);
+    snprintf(r->detail, sizeof r->detail, "%.*s%s%s%.100s", STR_CUT(v->detail, 120),
+             accepted ? "; accepted by hand" : "", url[0] ? "; moved permanently to " : "", url);
 }
 
 /* last: the check before this one. */
@@ -115,7 +115,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
         r->sha = body->sha;
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
-    write_detail(r, v, res);
+    write_detail(r, v, res, k->env->accept && check_found(r));
     int64_t reached = r->state.reached_at;
     state_settle(&r->state, v->outcome, r->detail, now);
     if (!res)
@@ -213,8 +213,12 @@ static void tell(const struct look *k, struct look_step s)
 static void on_done(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
-    struct answer a = {
-        .ask = k->ask, .res = res, .source = &k->source, .arena = &k->arena, .memo = &k->memo};
+    struct answer a = {.ask = k->ask,
+                       .res = res,
+                       .source = &k->source,
+                       .arena = &k->arena,
+                       .memo = &k->memo,
+                       .accepted = k->env->accept};
     k->result.http = res->http;
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;

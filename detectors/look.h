@@ -38,6 +38,7 @@ struct look_env {
     struct spool_dir *spool;
     look_ended_fn *ended;
     void *ctx;
+    bool accept;          /* answer.accepted of every check */
     look_trace_fn *trace; /* NULL: nobody watches */
     void *trace_ctx;
 };

@@ -73,10 +73,12 @@ static bool is_suspect(const struct check_state *st, const struct answer *a, con
                           manifest_format_name(m->format), STR_FMT(format));
         return true;
     }
-    if ((int64_t)m->listing.n * 10 >= before)
+    if ((int64_t)m->listing.n * 10 >= before || a->accepted)
         return false;
-    *ret = verdict_of(OUTCOME_wrong_shape, "%zu entries where %lld were: too few to be believed",
-                      m->listing.n, (long long)before);
+    *ret = verdict_of(
+        OUTCOME_wrong_shape,
+        "%zu entries where %lld were: too few to be believed; if that is right, --accept it",
+        m->listing.n, (long long)before);
     return true;
 }
 

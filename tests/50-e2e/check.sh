@@ -184,6 +184,16 @@ terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
 has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
 is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
 
+# ---- --accept ---------------------------------------------------------------------------------------
+freshet source add --id shrunk --url "$u/check/shrink.json"
+freshet check source shrunk >/dev/null
+advance /check/shrink.json
+has "a tenth is refused, with the way out" "$(freshet check source shrunk)" 'wrong_shape.*--accept'
+run 2 freshet check all --accept
+has "by hand it passes" "$(freshet check source shrunk --accept)" 'changed.*accepted by hand'
+has "once" "$(freshet check source shrunk)" 'not_modified'
+
+# ---- the hint ----------------------------------------------------------------------------------------
 advance /check/hint.json
 terminal 100 "$B/freshet check source hint"
 has "nobody works: how to" "$(seen)" 'Promote it with: freshet work'
