@@ -14,10 +14,11 @@
 #define SOURCE_ID_MAX 128
 #define DESCRIPTION_MEMORY (1u << 20) /* to read one: a few KiB of text */
 
-static struct health health_of(const struct public_source_row *s, int64_t now)
+static struct health health_of(const struct public_source_row *s, bool template, int64_t now)
 {
     struct health h;
     struct health_facts f = {.retired = s->retired,
+                             .template = template,
                              .checked_at = s->checked_at,
                              .reached_at = s->reached_at,
                              .verified_at = s->verified_at,
@@ -50,20 +51,28 @@ static void put_health(struct buf *b, const struct public_source_row *s, const s
     buf_byte(b, '}');
 }
 
-/* The window that is open, or the next one, by the triggers of the description; null without seasons.
- * A description that cannot be read has none: it was checked when it was written. */
-static void put_window(struct buf *b, struct etag *e, const struct public_source_row *s,
-                       const struct req *r)
+/* What of the declaration decides here: triggers, and whether the address is a template. A
+ * description that cannot be read has neither: it was checked when it was written. */
+static struct source read_declared(const struct public_source_row *s, bool *ret_template)
 {
     CLEANUP(arena_release) struct arena a;
-    struct source declared = {.retired_at = s->retired ? 0 : -1};
+    struct source declared = {.retired_at = s->retired ? 0 : -1}, read = declared;
     struct err ignored;
     yyjson_val *doc = NULL;
-    struct span w = {-1, -1};
     arena_init(&a, DESCRIPTION_MEMORY);
-    if (json_parse(&a, s->d.doc, 0, "source", &doc, &ignored) == RC_OK &&
-        source_read_triggers(doc, &declared, &ignored) == RC_OK)
-        w = calendar_window(&declared, r->now);
+    *ret_template = false;
+    if (json_parse(&a, s->d.doc, 0, "source", &doc, &ignored) != RC_OK)
+        return declared;
+    const char *url = yyjson_get_str(yyjson_obj_get(doc, "url"));
+    *ret_template = url && source_is_template(&(struct source){.url = url});
+    return source_read_triggers(doc, &read, &ignored) == RC_OK ? read : declared;
+}
+
+/* The window that is open, or the next one; null without seasons. */
+static void put_window(struct buf *b, struct etag *e, const struct source *declared,
+                       const struct req *r)
+{
+    struct span w = calendar_window(declared, r->now);
     etag_int(e, w.opens); /* turns with the clock alone */
     put_key(b, "next_window");
     if (w.opens < 0) {
@@ -87,8 +96,10 @@ static void put_source(struct buf *b, struct etag *e, const struct public_source
     json_put_based(b, (struct str){s->d.doc.p, s->d.doc.n - 1}, r->base);
     etag_int(e, s->d.gen);
     if (s->shown) {
-        put_window(b, e, s, r);
-        struct health h = health_of(s, r->now);
+        bool template;
+        struct source declared = read_declared(s, &template);
+        put_window(b, e, &declared, r);
+        struct health h = health_of(s, template, r->now);
         put_health(b, s, &h);
         etag_int(e, h.state); /* turns with the clock alone */
     }

@@ -14,12 +14,6 @@ static const char *name_of(int outcome)
     return outcome == REPORT_DUE ? "due" : outcome_name((enum outcome)outcome);
 }
 
-static const char *const meanings[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = help,
-#include "ledger/outcomes.def"
-#undef X
-};
-
 /* Nothing new, and nothing wrong. */
 static bool is_quiet(const struct report_line *l)
 {
@@ -73,24 +67,23 @@ static void kind_of(const struct check_result *c, char *out, size_t n)
         snprintf(out, n, "%.*s", (int)strcspn(c->detail, ":;,("), c->detail);
 }
 
-static void count_kind(struct check_report *r, const struct check_result *c, const char *id)
+static void count_kind(struct check_report *r, int outcome, const char *name, const char *id)
 {
-    char name[sizeof r->kinds->name];
-    kind_of(c, name, sizeof name);
     for (size_t i = 0; i < r->n_kinds; i++)
-        if (r->kinds[i].outcome == (int)c->outcome && strcmp(r->kinds[i].name, name) == 0) {
+        if (r->kinds[i].outcome == outcome && strcmp(r->kinds[i].name, name) == 0) {
             r->kinds[i].n++;
             return;
         }
     if (r->n_kinds == REPORT_KINDS_MAX)
         return;
     struct report_kind *k = &r->kinds[r->n_kinds++];
-    *k = (struct report_kind){.outcome = (int)c->outcome, .n = 1, .example = id};
+    *k = (struct report_kind){.outcome = outcome, .n = 1, .example = id};
     snprintf(k->name, sizeof k->name, "%s", name);
 }
 
 void report_add(struct check_report *r, const struct source *s, const struct check_result *c)
 {
+    bool vintage = source_is_template(s) && check_found(c);
     add_line(r, &(struct report_line){.source_id = s->id,
                                       .url = s->url,
                                       .detail = c->detail,
@@ -98,7 +91,10 @@ void report_add(struct check_report *r, const struct source *s, const struct che
                                       .event_id = c->event_id,
                                       .outcome = (int)c->outcome,
                                       .attempts = c->attempts,
-                                      .deleted = c->deleted});
+                                      .http = c->http,
+                                      .deleted = c->deleted,
+                                      .unexpected = c->unexpected,
+                                      .vintage = vintage});
     r->counts[c->outcome]++;
     r->bytes_in += c->bytes_in;
     r->bytes_saved += c->bytes_saved;
@@ -106,17 +102,33 @@ void report_add(struct check_report *r, const struct source *s, const struct che
     r->http_200 += c->http == 200;
     r->http_304 += c->http == 304;
     r->deleted += c->deleted;
-    r->found += check_found(c);
+    r->vintages += vintage;
+    r->found += check_found(c) && !vintage;
     r->failures += outcome_failure(c->outcome);
-    if (outcome_failure(c->outcome) && !r->out_of_memory)
-        count_kind(r, c, r->lines[r->n - 1].source_id);
+    if (outcome_failure(c->outcome) && !r->out_of_memory) {
+        char name[sizeof r->kinds->name];
+        kind_of(c, name, sizeof name);
+        count_kind(r, (int)c->outcome, name, r->lines[r->n - 1].source_id);
+    }
 }
 
-void report_add_due(struct check_report *r, const struct source *s, const char *because)
+void report_fate(struct check_report *r, struct report_line *l, const struct inbox_fate *fate)
+{
+    char name[sizeof r->kinds->name];
+    bool waits = strcmp(fate->name, "ready") == 0;
+    l->fate = *fate;
+    r->refused += strcmp(fate->name, "failed") == 0 || strcmp(fate->name, "dead") == 0;
+    snprintf(name, sizeof name, "%s%s%.40s", waits ? "to retry" : fate->name,
+             *fate->reason ? " " : "", fate->reason);
+    count_kind(r, REPORT_FATE, name, l->source_id);
+}
+
+void report_add_due(struct check_report *r, const struct source *s, const char *because,
+                    const char *detail)
 {
     add_line(r, &(struct report_line){.source_id = s->id,
                                       .url = s->url,
-                                      .detail = "",
+                                      .detail = detail,
                                       .due_because = because,
                                       .event_id = "",
                                       .outcome = REPORT_DUE});
@@ -124,6 +136,19 @@ void report_add_due(struct check_report *r, const struct source *s, const char *
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* Beyond what DESIGN section 8 names. */
+static void add_more(yyjson_mut_doc *d, yyjson_mut_val *o, const struct report_line *l)
+{
+    yyjson_mut_obj_add_int(d, o, "http", l->http);
+    yyjson_mut_obj_add_bool(d, o, "deleted", l->deleted);
+    yyjson_mut_obj_add_bool(d, o, "unexpected", l->unexpected);
+    json_add_str(d, o, "event_id", *l->event_id ? l->event_id : NULL);
+    if (!*l->fate.name)
+        return;
+    json_add_str(d, o, "result", l->fate.name);
+    json_add_str(d, o, "reason", *l->fate.reason ? l->fate.reason : NULL);
+}
 
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
 {
@@ -146,6 +171,8 @@ yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
         json_add_str(d, o, "detail", l->detail);
         yyjson_mut_obj_add_int(d, o, "attempts", l->attempts);
         json_add_str(d, o, "due_because", l->due_because);
+        if (l->outcome != REPORT_DUE)
+            add_more(d, o, l);
     }
     return root;
 }
@@ -156,7 +183,8 @@ yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
 static void put_count(const struct cli *c, enum cli_style style, int64_t n, const char *what)
 {
     char text[HUMAN_MAX];
-    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what, cli_off(c));
+    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what,
+             style == CLI_PLAIN ? "" : cli_off(c));
 }
 
 typedef bool line_test(const struct report_line *l);
@@ -168,7 +196,12 @@ static bool is_deleted(const struct report_line *l)
 
 static bool is_found(const struct report_line *l)
 {
-    return l->outcome != REPORT_DUE && outcome_candidate((enum outcome)l->outcome);
+    return l->outcome != REPORT_DUE && outcome_candidate((enum outcome)l->outcome) && !l->vintage;
+}
+
+static bool is_vintage(const struct report_line *l)
+{
+    return l->vintage;
 }
 
 static void put_names(const struct check_report *r, line_test *test, int64_t n)
@@ -194,11 +227,17 @@ static void put_found(const struct check_report *r)
         put_count(r->c, CLI_GOOD, changed, "found");
         put_names(r, is_found, changed);
     }
-    for (int o = 0; o < OUTCOME_COUNT; o++)
-        if (r->counts[o] && outcome_candidate((enum outcome)o)) {
-            put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
-            cli_note(r->c, ": %s\n", meanings[o]);
+    if (r->vintages) {
+        put_count(r->c, CLI_GOOD, r->vintages, r->vintages > 1 ? "new vintages" : "new vintage");
+        put_names(r, is_vintage, r->vintages);
+    }
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        int64_t n = r->counts[o] - (o == OUTCOME_new ? r->vintages : 0);
+        if (n > 0 && outcome_candidate((enum outcome)o)) {
+            put_count(r->c, CLI_PLAIN, n, name_of(o));
+            cli_note(r->c, ": %s\n", outcome_help((enum outcome)o));
         }
+    }
 }
 
 static void put_quiet(const struct check_report *r)
@@ -207,26 +246,35 @@ static void put_quiet(const struct check_report *r)
         if (r->counts[o] && !outcome_candidate((enum outcome)o) &&
             !outcome_failure((enum outcome)o)) {
             put_count(r->c, CLI_PLAIN, r->counts[o], name_of(o));
-            cli_note(r->c, ": %s\n", meanings[o]);
+            cli_note(r->c, ": %s\n", outcome_help((enum outcome)o));
         }
 }
 
-/* "     12 unavailable: 7 timeout (such as ks-roads), 5 HTTP 500 (such as ks-rivers)" */
+/* "7 timeout (such as ks-roads), 5 HTTP 500 (such as ks-rivers)"; how many that were. */
+static int64_t put_kinds(const struct check_report *r, int outcome, const char *before)
+{
+    char text[HUMAN_MAX];
+    int64_t told = 0;
+    for (size_t i = 0; i < r->n_kinds; i++) {
+        const struct report_kind *k = &r->kinds[i];
+        if (k->outcome != outcome)
+            continue;
+        cli_note(r->c, "%s%s %s (%s%s)", told ? ", " : before, human_count(k->n, text), k->name,
+                 k->n > 1 ? "such as " : "", k->example);
+        told += k->n;
+    }
+    return told;
+}
+
+/* "     12 unavailable: " and the kinds */
 static void put_failures(const struct check_report *r)
 {
     char text[HUMAN_MAX];
     for (int o = 0; o < OUTCOME_COUNT; o++) {
-        int64_t told = 0;
         if (!r->counts[o] || !outcome_failure((enum outcome)o))
             continue;
         put_count(r->c, CLI_WARN, r->counts[o], name_of(o));
-        for (size_t i = 0; i < r->n_kinds; i++)
-            if (r->kinds[i].outcome == o) {
-                cli_note(r->c, "%s%s %s (%s%s)", told ? ", " : ": ",
-                         human_count(r->kinds[i].n, text), r->kinds[i].name,
-                         r->kinds[i].n > 1 ? "such as " : "", r->kinds[i].example);
-                told += r->kinds[i].n;
-            }
+        int64_t told = put_kinds(r, o, ": ");
         if (r->counts[o] > told)
             cli_note(r->c, ", %s other", human_count(r->counts[o] - told, text));
         cli_note(r->c, "\n");
@@ -259,6 +307,8 @@ static void put_sum(const struct check_report *r)
     put_found(r);
     put_quiet(r);
     put_failures(r);
+    if (put_kinds(r, REPORT_FATE, "  Taken in: ") > 0)
+        cli_note(r->c, ".\n");
     put_cost(r);
 }
 

@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. What is printed is durable: results arrive here after their commit.
- *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1.
+ *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1. So is,
+ *      with --wait, a change that the handler could not take in.
  *   3. --dry-run asks nobody and writes nothing.
  *   4. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
  * Called by main_freshet.c. */
@@ -11,6 +12,7 @@
 
 #include "cli/check_report.h"
 #include "cli/explain.h"
+#include "cli/find.h"
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/source_put.h"
@@ -156,6 +158,8 @@ static int look_at_words(struct check *k)
         return cli_usage(c, "--month goes with 'annual' only");
     if (cli_has(c, "explain") && (!w->needs || cli_has(c, "dry-run")))
         return cli_usage(c, "--explain tells of one check that is made: check source ID --explain");
+    if (cli_has(c, "accept") && !w->needs)
+        return cli_usage(c, "--accept is a word about one source: check source ID --accept");
     if (!cli_opt_i64(c, "month", 1, 12, &k->month))
         return CLI_USAGE;
     k->trigger = w->trigger;
@@ -177,22 +181,37 @@ static void show_progress(struct check *k)
     const struct check_report *r = &k->report;
     int64_t n = (int64_t)r->n;
     const struct progress_note notes[] = {
-        {n - r->found - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
+        {n - r->found - r->vintages - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
         {r->found, "changed", CLI_GOOD},
         {r->failures - r->deleted, "failed", CLI_BAD},
     };
     progress_show(&k->progress, n, notes, ARRAY_LEN(notes));
 }
 
+/* "due since 2026-07-01T00:00:00Z; window open until 2026-10-31" */
+static void say_due(struct cli *c, const struct source *s, int64_t at, char *out, size_t n)
+{
+    int64_t now = clock_now();
+    char window[CALENDAR_TEXT_MAX];
+    calendar_text(calendar_window(s, now), now, window);
+    snprintf(out, n, "%s%s%s%s",
+             at < 0      ? "never due by itself"
+             : at <= now ? "due since "
+                         : "due ",
+             at < 0 ? "" : cli_time(c, at), *window ? "; window " : "", window);
+}
+
 static enum rc list_due(struct check *k, const struct source *s)
 {
     struct cli *c = k->c;
     struct check_state st;
+    char detail[160];
     const char *because = k->because;
     TRY(check_state_get(c->ledger, s->no, &st, &c->err));
     if (!because)
         because = window_next(s, &st, &c->inst.conf, clock_now()).because;
-    report_add_due(&k->report, s, because);
+    say_due(c, s, st.next_check_at, detail, sizeof detail);
+    report_add_due(&k->report, s, because, detail);
     return RC_OK;
 }
 
@@ -248,6 +267,8 @@ static enum rc add_all(struct check *k)
 {
     if (cli_has(k->c, "explain"))
         TRY(begin_explaining(k));
+    if (cli_has(k->c, "accept"))
+        detect_accept(k->detect);
     for (size_t left = k->n_todo; left > 0 && !interrupted;)
         TRY(add_round(k, &left));
     return RC_OK;
@@ -295,19 +316,32 @@ static enum rc run(struct check *k)
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
-struct waiting {
-    const struct check_report *r;
-    bool busy;
-};
-
 /* Is one of the candidates of this check in the hands of another handler? */
-static enum rc see_leased(void *ctx, const struct candidate *cand, struct err *err)
+static enum rc is_busy(struct check *k, bool *ret)
 {
-    struct waiting *w = ctx;
-    (void)err;
-    for (size_t i = 0; i < w->r->n; i++)
-        if (strcmp(w->r->lines[i].event_id, cand->event_id) == 0)
-            w->busy = true;
+    struct cli *c = k->c;
+    struct inbox_fate fate;
+    *ret = false;
+    for (size_t i = 0; i < k->report.n && !*ret; i++) {
+        if (!*k->report.lines[i].event_id)
+            continue;
+        TRY(inbox_fate(c->ledger, k->report.lines[i].event_id, &fate, &c->err));
+        *ret = strcmp(fate.name, "leased") == 0;
+    }
+    return RC_OK;
+}
+
+static enum rc take_fates(struct check *k)
+{
+    struct cli *c = k->c;
+    struct inbox_fate fate;
+    for (size_t i = 0; i < k->report.n; i++) {
+        struct report_line *l = &k->report.lines[i];
+        if (!*l->event_id)
+            continue;
+        TRY(inbox_fate(c->ledger, l->event_id, &fate, &c->err));
+        report_fate(&k->report, l, &fate);
+    }
     return RC_OK;
 }
 
@@ -318,12 +352,12 @@ static enum rc wait_for_work(struct check *k)
     CLEANUP(worker_free) struct worker *worker = NULL;
     TRY(worker_new(c->ledger, &c->inst, &worker, &c->err));
     for (;;) {
-        struct work_counts ignored;
-        struct waiting w = {.r = &k->report};
+        struct work_counts ignored; /* others' as well; the fates below are ours */
+        bool busy;
         TRY(work_drain(worker, &ignored, &c->err));
-        TRY(inbox_each(c->ledger, "leased", DUE_MAX, see_leased, &w, &c->err));
-        if (!w.busy)
-            return RC_OK;
+        TRY(is_busy(k, &busy));
+        if (!busy)
+            return take_fates(k);
         poll(NULL, 0, WAIT_MS);
     }
 }
@@ -340,9 +374,15 @@ static int print_json(struct check *k)
     return cli_print_json(k->c, d);
 }
 
+/* `up`, or a handler of its own, which takes the first slot (handler/work.h). */
+static bool handler_runs(struct cli *c)
+{
+    return find_lock_held(c, "run/up.lock") || find_lock_held(c, "run/worker-0.lock");
+}
+
 static int print_text(const struct check *k)
 {
-    const struct cli *c = k->c;
+    struct cli *c = k->c;
     const struct check_report *r = &k->report;
     if (k->explain.root)
         explain_print(&k->explain);
@@ -351,7 +391,7 @@ static int print_text(const struct check *k)
     if (k->n_todo == 0)
         cli_note(c,
                  strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
-    if (r->found && !cli_has(c, "wait"))
+    if (r->found + r->vintages > 0 && !cli_has(c, "wait") && !handler_runs(c))
         cli_note(c, "What was found waits in the inbox. Promote it with: freshet work\n");
     return CLI_DONE;
 }
@@ -367,8 +407,14 @@ static int exit_code(const struct check *k)
                   human_count(r->not_reached, a));
         return CLI_INTERRUPTED;
     }
+    if (r->refused)
+        cli_error(k->c, "check",
+                  "%s of what was found could not be taken in. See: freshet queue list",
+                  human_count(r->refused, a));
     if (!cli_has(k->c, "exit-code"))
         return CLI_DONE;
+    if (r->refused)
+        return CLI_FAILED;
     return r->found ? CLI_CHANGED : r->failures ? CLI_FAILED : CLI_DONE;
 }
 

@@ -99,10 +99,10 @@ static void print_cli(void)
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void print_outcome(const char *name, bool failure, bool candidate, const char *help)
+static void print_outcome(enum outcome o)
 {
-    printf("| `%s` | %s | %s | %s |\n", name, failure ? "yes" : "no", candidate ? "yes" : "no",
-           help);
+    printf("| `%s` | %s | %s | %s |\n", outcome_name(o), outcome_failure(o) ? "yes" : "no",
+           outcome_candidate(o) ? "yes" : "no", outcome_help(o));
 }
 
 static void print_outcomes(void)
@@ -113,9 +113,8 @@ static void print_outcomes(void)
         "`ledger/outcomes.def` by `freshet docs outcomes`.\n"
         "A failure could not tell, which is never \"no change\"; a candidate goes to the inbox.\n\n"
         "| outcome | failure | candidate | meaning |\n|---|---|---|---|");
-#define X(name, failure, candidate, help) print_outcome(#name, failure, candidate, help);
-#include "ledger/outcomes.def"
-#undef X
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        print_outcome((enum outcome)o);
 }
 
 int cmd_docs(struct cli *c)

@@ -8,7 +8,6 @@
  * Called by main_freshet.c. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
@@ -251,24 +250,12 @@ static void look_at_programs(struct doctor *d)
 
 /* ---- what runs ------------------------------------------------------------------------------- */
 
-/* Is there an `up` of this instance? */
-static bool is_up(struct cli *c)
-{
-    const char *path = instance_path(&c->arena, &c->inst, "run/up.lock");
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return false;
-    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(fd);
-    return held;
-}
-
 static void look_at_port(struct doctor *d)
 {
     struct cli *c = d->c;
     int port = (int)c->inst.conf.port;
     char why[200];
-    bool up = is_up(c), is_free = find_port_free(port);
+    bool up = find_lock_held(c, "run/up.lock"), is_free = find_port_free(port);
     if (!up && is_free)
         say(d, OK, "port", "%d is free; this instance does not run", port);
     else if (!up)

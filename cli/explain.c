@@ -10,16 +10,11 @@ static const char *const reasons[] = {
     [ASK_AUDIT] = "an audit is due: the bytes are read whatever the upstream says",
     [ASK_VALIDATE] = "have the validators moved?",
     [ASK_NO_HEAD] = "HEAD was refused",
-    [ASK_HEAD_SAID] = "HEAD could not settle it",
+    [ASK_HEAD_SAID] = "HEAD shows other validators, or none that prove the same version",
     [ASK_HEAD_LIED] = "HEAD says the same version, but of another length",
     [ASK_ELSEWHERE] = "the 304 came from another place than the validators",
     [ASK_ABOUT] = "a document about the data",
-};
-
-static const char *const rules[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = help,
-#include "ledger/outcomes.def"
-#undef X
+    [ASK_TOLD] = "the document about the data has another value, so the bytes are read",
 };
 
 void explain_begin(struct explain *e, struct cli *c, yyjson_mut_doc *d, const struct source *s,
@@ -29,6 +24,7 @@ void explain_begin(struct explain *e, struct cli *c, yyjson_mut_doc *d, const st
     e->root = yyjson_mut_obj(d);
     json_add_str(d, e->root, "source_id", s->id);
     json_add_str(d, e->root, "detector", s->detector);
+    e->calendar = source_is_template(s);
     yyjson_mut_obj_add_val(d, e->root, "before", state_json(d, before));
     e->steps = yyjson_mut_obj_add_arr(d, e->root, "steps");
 }
@@ -127,7 +123,9 @@ void explain_end(struct explain *e, const struct check_result *r)
 {
     yyjson_mut_doc *d = e->doc;
     json_add_str(d, e->root, "outcome", outcome_name(r->outcome));
-    json_add_str(d, e->root, "rule", rules[r->outcome]);
+    json_add_str(d, e->root, "rule",
+                 e->calendar ? "a template: each vintage that opens becomes a source of its own"
+                             : outcome_help(r->outcome));
     json_add_str(d, e->root, "detail", r->detail);
     yyjson_mut_obj_add_bool(d, e->root, "unexpected", r->unexpected);
     yyjson_mut_obj_add_bool(d, e->root, "deleted", r->deleted);
@@ -181,7 +179,7 @@ static void print_steps(const struct explain *e)
     size_t i, n;
     yyjson_mut_val *step;
     if (yyjson_mut_arr_size(e->steps) == 0)
-        puts("Nothing was sent.");
+        puts(e->calendar ? "Nothing was sent: the calendar was read." : "Nothing was sent.");
     yyjson_mut_arr_foreach(e->steps, i, n, step)
     {
         yyjson_mut_val *req = yyjson_mut_obj_get(step, "request");

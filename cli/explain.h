@@ -16,6 +16,7 @@ struct explain {
     yyjson_mut_doc *doc;
     yyjson_mut_val *root, *steps, *step; /* the account is kept as JSON, and printed from it */
     struct check_state before;
+    bool calendar; /* a template: nobody is asked */
 };
 
 void explain_begin(struct explain *e, struct cli *c, yyjson_mut_doc *d, const struct source *s,

@@ -2,13 +2,16 @@
  *
  * Invariants
  *   1. Programs are taken from the folder of this executable only: versions never mix.
- * Called by cmd_up.c and cmd_doctor.c. */
+ * Called by cmd_up.c, cmd_doctor.c and cmd_check.c. */
 #include "cli/find.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -102,4 +105,15 @@ bool find_port_free(int port)
     bool ok = bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 1) == 0;
     close(fd);
     return ok;
+}
+
+bool find_lock_held(struct cli *c, const char *name)
+{
+    const char *path = instance_path(&c->arena, &c->inst, name);
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return held;
 }

@@ -1,4 +1,4 @@
-/* find: where the programs and files that belong to this one lie. Used by up and doctor. */
+/* find: where the programs and files that belong to this one lie. Used by up, doctor and check. */
 #ifndef FRESHET_CLI_FIND_H
 #define FRESHET_CLI_FIND_H
 
@@ -15,5 +15,7 @@ MUST_CHECK enum rc find_nginx(struct arena *a, const char **ret, struct err *err
 MUST_CHECK enum rc find_www(struct arena *a, const char **ret, struct err *err);
 /* Can 127.0.0.1:port be listened on? */
 bool find_port_free(int port);
+/* Does a living process hold this lock of the instance ("run/up.lock")? */
+bool find_lock_held(struct cli *c, const char *name);
 
 #endif

@@ -122,6 +122,11 @@ void detect_trace(struct detect *d, detect_trace_fn *fn, void *ctx)
     d->env.trace_ctx = ctx;
 }
 
+void detect_accept(struct detect *d)
+{
+    d->env.accept = true;
+}
+
 void detect_sweep(struct detect *d, int64_t before)
 {
     spool_dir_sweep(&d->spool, before);

@@ -28,10 +28,11 @@ enum ask_why {
     ASK_AUDIT,     /* the digest audit is due: nothing conditional */
     ASK_VALIDATE,  /* the usual: have the validators moved? */
     ASK_NO_HEAD,   /* HEAD was refused just now */
-    ASK_HEAD_SAID, /* HEAD could not settle it */
+    ASK_HEAD_SAID, /* HEAD shows other validators, or none that prove the same version */
     ASK_HEAD_LIED, /* HEAD says the same version, but of another length */
     ASK_ELSEWHERE, /* a 304 came from another place than the validators */
-    ASK_ABOUT      /* a document about the data: a probe, a page of a listing */
+    ASK_ABOUT,     /* a document about the data: a probe, a page of a listing */
+    ASK_TOLD       /* that document says that the data has moved: nothing conditional */
 };
 
 struct ask {
@@ -55,6 +56,7 @@ struct answer {
     struct ask ask;
     const struct fetch_res *res;
     struct body_facts body;
+    bool accepted;   /* a person says that so much less than last time is right */
     struct str text; /* the collected body of a 200; p is NULL when there is none */
     const struct source *source;
     struct arena *arena; /* lives as long as the check; capped */

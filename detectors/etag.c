@@ -39,9 +39,10 @@ static struct ask ask_plain(enum ask_why why)
     return (struct ask){.why = why};
 }
 
-bool etag_audit_due(const struct check_state *st, const struct conf *conf)
+bool etag_audit_due(const struct check_state *st, const struct conf *conf, int64_t now)
 {
-    return st->has_seen && conf->audit_every > 0 && st->since_audit + 1 >= conf->audit_every;
+    return st->has_seen && conf->audit_every > 0 &&
+           (st->since_audit + 1 >= conf->audit_every || now - st->verified_at > ETAG_AUDIT_MS);
 }
 
 struct ask etag_ask(const struct check_state *st, int64_t now)
@@ -57,7 +58,7 @@ struct ask etag_ask(const struct check_state *st, int64_t now)
 
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now)
 {
-    return etag_audit_due(st, conf) ? ask_plain(ASK_AUDIT) : etag_ask(st, now);
+    return etag_audit_due(st, conf, now) ? ask_plain(ASK_AUDIT) : etag_ask(st, now);
 }
 
 /* ---- what a response offers ------------------------------------------------------------------ */
@@ -202,8 +203,8 @@ static const char *body_wrong(const struct check_state *st, const struct answer 
         return "the body is encoded although identity was asked for";
     if (a->body.wrong)
         return a->body.wrong;
-    if (st->has_seen && a->body.size * 10 < st->seen_size)
-        return "the body has less than a tenth of the last size";
+    if (st->has_seen && a->body.size * 10 < st->seen_size && !a->accepted)
+        return "the body has less than a tenth of the last size; if that is right, --accept it";
     return NULL;
 }
 

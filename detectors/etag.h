@@ -1,7 +1,7 @@
 /* etag: validators first, digest decides (I2).
  *
  *   nothing seen yet ─────────────▶ GET
- *   audit due, no validator ──────▶ GET (nothing conditional)
+ *   audit due, no validator ──────▶ GET (nothing conditional); due by number of checks, or by age
  *   HEAD known not to work ───────▶ conditional GET
  *   else ─▶ conditional HEAD ─┬─ 304, or 200 with the same strong ETag ──▶ not_modified
  *                             ├─ moved, missing, weak, renewed, refused ──▶ conditional GET
@@ -27,14 +27,18 @@
 #ifndef FRESHET_DETECTORS_ETAG_H
 #define FRESHET_DETECTORS_ETAG_H
 
+#include "core/clock.h"
 #include "detectors/detector.h"
 
 #define ETAG_FLAPS_MAX 3
+/* A source that is swept every 90 days has no audit_every checks in years: it is read twice a year,
+ * well before health calls it unverified (400 days). */
+#define ETAG_AUDIT_MS (180 * DAY_MS)
 #define ETAG_ASKS_MAX 3 /* HEAD, conditional GET, plain GET */
 
 extern const struct detector etag_detector;
 /* Its parts, for kinds that end with a look at the data itself. */
-bool etag_audit_due(const struct check_state *st, const struct conf *conf);
+bool etag_audit_due(const struct check_state *st, const struct conf *conf, int64_t now);
 struct ask etag_ask(const struct check_state *st, int64_t now); /* when no audit is due */
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);

@@ -60,19 +60,20 @@ enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *
     r->source_id = k->source.id;
     r->detector = k->source.detector;
     r->level = k->source.level;
+    k->changed_before = r->state.changed_at;
     return RC_OK;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void write_detail(struct check_result *r, const struct verdict *v,
-                         const struct fetch_res *res)
+                         const struct fetch_res *res, bool accepted)
 {
     char url[FETCH_URL_MAX] = "";
     if (res && res->moved_permanently)
         fetch_url_clean(res->final_url, url, sizeof url);
-    snprintf(r->detail, sizeof r->detail, "%.*s%s%.100s", STR_CUT(v->detail, 120),
-             url[0] ? "; moved permanently to " : "", url);
+    snprintf(r->detail, sizeof r->detail, "%.*s%s%s%.100s", STR_CUT(v->detail, 120),
+             accepted ? "; accepted by hand" : "", url[0] ? "; moved permanently to " : "", url);
 }
 
 /* last: the check before this one. */
@@ -105,6 +106,8 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
 {
     struct check_result *r = &k->result;
     int64_t now = clock_now(), last = r->state.checked_at;
+    /* The first bytes are expected at any time; those that come back after a deletion are not. */
+    bool returned = k->changed_before >= 0 && r->state.gone_count > 0;
     r->ended_at = now;
     r->outcome = v->outcome;
     r->has_sha = body && body->read && !outcome_failure(v->outcome);
@@ -112,13 +115,16 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
         r->sha = body->sha;
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
-    write_detail(r, v, res);
+    write_detail(r, v, res, k->env->accept && check_found(r));
+    int64_t reached = r->state.reached_at;
     state_settle(&r->state, v->outcome, r->detail, now);
+    if (!res)
+        r->state.reached_at = reached;
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
         r->hint = "deleted";
-    r->unexpected =
-        check_found(r) && v->outcome != OUTCOME_new && !calendar_expects(&k->source, now);
+    r->unexpected = check_found(r) && (returned || v->outcome != OUTCOME_new) &&
+                    !calendar_expects(&k->source, now);
     set_next(k, res, last, now);
     /* Without the file the handler fetches by itself, so a failure here loses nothing. */
     struct err ignored;
@@ -207,8 +213,12 @@ static void tell(const struct look *k, struct look_step s)
 static void on_done(void *ctx, const struct fetch_res *res)
 {
     struct look *k = ctx;
-    struct answer a = {
-        .ask = k->ask, .res = res, .source = &k->source, .arena = &k->arena, .memo = &k->memo};
+    struct answer a = {.ask = k->ask,
+                       .res = res,
+                       .source = &k->source,
+                       .arena = &k->arena,
+                       .memo = &k->memo,
+                       .accepted = k->env->accept};
     k->result.http = res->http;
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
@@ -308,10 +318,10 @@ static void look_at_calendar(struct look *k)
         return;
     }
     bool opened = year > 0 && strcmp(text, st->cursor) > 0;
-    struct verdict v = year > 0 ? verdict_of(opened ? OUTCOME_new : OUTCOME_unchanged,
-                                             "the newest vintage is %d", year)
+    struct verdict v = year > 0 ? verdict_of(OUTCOME_unchanged, "vintage %d is the newest", year)
                                 : verdict_of(OUTCOME_unchanged, "no vintage has opened yet");
     if (opened) {
+        v = verdict_of(OUTCOME_new, "vintage %d has opened", year);
         snprintf(st->cursor, sizeof st->cursor, "%s", text);
         k->result.hint = text;
     }

@@ -38,6 +38,7 @@ struct look_env {
     struct spool_dir *spool;
     look_ended_fn *ended;
     void *ctx;
+    bool accept;          /* answer.accepted of every check */
     look_trace_fn *trace; /* NULL: nobody watches */
     void *trace_ctx;
 };
@@ -57,6 +58,7 @@ struct look {
     int64_t ignored;            /* bytes of a body that nobody wants */
     struct err trouble;         /* of our own; RC_OK when none */
     struct check_result result; /* result.state is moved by judge */
+    int64_t changed_before;     /* changed_at before this check, -1: never had a version */
 };
 
 /* NULL when memory ran out. */

@@ -73,10 +73,12 @@ static bool is_suspect(const struct check_state *st, const struct answer *a, con
                           manifest_format_name(m->format), STR_FMT(format));
         return true;
     }
-    if ((int64_t)m->listing.n * 10 >= before)
+    if ((int64_t)m->listing.n * 10 >= before || a->accepted)
         return false;
-    *ret = verdict_of(OUTCOME_wrong_shape, "%zu entries where %lld were: too few to be believed",
-                      m->listing.n, (long long)before);
+    *ret = verdict_of(
+        OUTCOME_wrong_shape,
+        "%zu entries where %lld were: too few to be believed; if that is right, --accept it",
+        m->listing.n, (long long)before);
     return true;
 }
 
@@ -100,8 +102,9 @@ static struct verdict judge_listing(struct check_state *st, const struct answer 
         return v;
     snprintf(st->cursor, sizeof st->cursor, "%s %zu", manifest_format_name(m->format),
              m->listing.n);
-    snprintf(v.detail, sizeof v.detail, "%zu entries on %d page%s%s", m->listing.n, m->pages,
-             m->pages > 1 ? "s" : "", m->first.why == ASK_AUDIT ? ", digest audit" : "");
+    snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s", m->listing.n,
+             m->listing.n == 1 ? "entry" : "entries", m->pages, m->pages > 1 ? "s" : "",
+             m->first.why == ASK_AUDIT ? ", digest audit" : "");
     v.content = content;
     return v;
 }

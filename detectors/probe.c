@@ -51,8 +51,7 @@ bool probe_text(yyjson_val *v, char out[CHECK_CURSOR_MAX])
 static struct ask plan(const struct source *s, const struct check_state *st,
                        const struct conf *conf, int64_t now)
 {
-    (void)now;
-    return (struct ask){.why = etag_audit_due(st, conf) ? ASK_AUDIT : ASK_ABOUT,
+    return (struct ask){.why = etag_audit_due(st, conf, now) ? ASK_AUDIT : ASK_ABOUT,
                         .url = s->probe_url[0] ? s->probe_url : NULL,
                         .collect = PROBE_BYTES_MAX};
 }
@@ -96,8 +95,10 @@ static struct verdict judge_document(struct check_state *st, const struct answer
         return ask_data((struct ask){.why = ASK_AUDIT}, pointer, m->value, m);
     if (m->value[0] == '\0')
         return ask_data(etag_ask(st, now), pointer, m->value, m);
-    if (!st->has_seen || strcmp(m->value, st->cursor) != 0)
-        return ask_data((struct ask){.why = ASK_BLIND}, pointer, m->value, m);
+    if (!st->has_seen)
+        return ask_data((struct ask){.why = ASK_FIRST}, pointer, m->value, m);
+    if (strcmp(m->value, st->cursor) != 0)
+        return ask_data((struct ask){.why = ASK_TOLD}, pointer, m->value, m);
     st->since_audit++;
     return verdict_of(OUTCOME_not_modified, "%.*s is still %.*s", STR_CUT(pointer, 60),
                       STR_CUT(m->value, 60));

@@ -39,6 +39,8 @@ static enum health_state state_of(const struct health_facts *f, int64_t now)
         return str_is(f->last_outcome, "gone") ? HEALTH_gone : HEALTH_failing;
     if (f->next_check_at >= 0 && now - f->next_check_at > HEALTH_OVERDUE_MS)
         return HEALTH_overdue;
+    if (f->template)
+        return HEALTH_ok;
     if (f->verified_at < 0 || now - f->verified_at > HEALTH_VERIFIED_MS)
         return HEALTH_unverified;
     return HEALTH_ok;
@@ -73,6 +75,13 @@ static void say_why(const struct health_facts *f, struct health *h)
         time_or_never(f->reached_at, at);
         if (f->failures > 1)
             snprintf(checks, sizeof checks, "%lld checks", (long long)f->failures);
+        if (h->state == HEALTH_gone && f->verified_at < 0) {
+            snprintf(h->reason, room,
+                     "Not published yet, or the address is wrong: the last %s ended as gone, and "
+                     "nothing was ever read.",
+                     checks);
+            break;
+        }
         snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
                  STR_FMT(f->last_outcome), at);
         break;
@@ -84,6 +93,10 @@ static void say_why(const struct health_facts *f, struct health *h)
         time_or_never(f->verified_at, at);
         snprintf(h->reason, room, "The upstream answers, but its bytes were last digested: %s.",
                  at);
+        break;
+    case HEALTH_ok:
+        snprintf(h->reason, room, "%s",
+                 f->template ? "A template: its vintages are sources of their own." : "");
         break;
     default: h->reason[0] = '\0'; break;
     }

@@ -34,12 +34,13 @@ bool health_breach(enum health_state s);
 /* Times -1 when absent. */
 struct health_facts {
     bool retired;
+    bool template; /* only its calendar is read, so nobody is reached and no byte is digested */
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
     struct str last_outcome;
 };
 struct health {
     enum health_state state;
-    char reason[160]; /* a sentence with the numbers; "" when ok or retired */
+    char reason[160]; /* a sentence with the numbers; "" when retired, or ok and no template */
 };
 void health_judge(const struct health_facts *f, int64_t now, struct health *ret);
 

@@ -321,3 +321,13 @@ enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
     *ret = at;
     return RC_OK;
 }
+
+enum rc inbox_fate(struct ledger *l, const char *event_id, struct inbox_fate *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_FATE, &q, err, "t", event_id));
+    TRY(query_next(l, &q, err));
+    col_copy(&q, 0, ret->name, sizeof ret->name);
+    col_copy(&q, 1, ret->reason, sizeof ret->reason);
+    return RC_OK;
+}

@@ -81,4 +81,11 @@ typedef enum rc candidate_fn(void *ctx, const struct candidate *c, struct err *e
 MUST_CHECK enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn,
                               void *ctx, struct err *err);
 
+/* What became of an event: promoted, noop, failed or rejected once it is done, else its state. */
+struct inbox_fate {
+    char name[16], reason[64]; /* reason "" when absent */
+};
+MUST_CHECK enum rc inbox_fate(struct ledger *l, const char *event_id, struct inbox_fate *ret,
+                              struct err *err);
+
 #endif

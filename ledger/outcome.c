@@ -2,10 +2,10 @@
 #include "ledger/outcome.h"
 
 static const struct {
-    const char *name;
+    const char *name, *help;
     bool failure, candidate;
 } outcomes[OUTCOME_COUNT] = {
-#define X(name, failure, candidate, help) [OUTCOME_##name] = {#name, failure, candidate},
+#define X(name, failure, candidate, help) [OUTCOME_##name] = {#name, help, failure, candidate},
 #include "ledger/outcomes.def"
 #undef X
 };
@@ -13,6 +13,11 @@ static const struct {
 const char *outcome_name(enum outcome o)
 {
     return outcomes[o].name;
+}
+
+const char *outcome_help(enum outcome o)
+{
+    return outcomes[o].help;
 }
 
 bool outcome_failure(enum outcome o)

@@ -11,6 +11,7 @@ enum outcome {
     OUTCOME_COUNT
 };
 const char *outcome_name(enum outcome o);
+const char *outcome_help(enum outcome o); /* what it means, in a few words */
 bool outcome_failure(enum outcome o);
 bool outcome_candidate(enum outcome o);
 

@@ -22,7 +22,11 @@ bool trigger_of_type(const struct source *s, enum trigger_type type, int month)
 static void put_words(struct buf *b, const struct trigger *t)
 {
     switch (t->type) {
-    case TRIGGER_ANNUAL: buf_printf(b, "yearly, month %d to %d", t->month, t->through); break;
+    case TRIGGER_ANNUAL:
+        buf_printf(b, "yearly, month %d", t->month);
+        if (t->through != t->month)
+            buf_printf(b, " to %d", t->through);
+        break;
     case TRIGGER_REDISTRICTING:
         buf_puts(b, "redistricting");
         for (int i = 0; i < t->n_years; i++)

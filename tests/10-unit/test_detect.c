@@ -268,6 +268,8 @@ static void a_template_asks_nobody(void **state)
     assert_false(t.last.has_sha);
     assert_int_equal(candidates(), 1);
     assert_int_equal(strlen(state_of(&s).cursor), 4);
+    assert_int_equal(state_of(&s).reached_at, -1);
+    assert_non_null(strstr(t.last.detail, "has opened"));
     check(&s, "unchanged");
     assert_int_equal(candidates(), 1);
 }

@@ -3,6 +3,7 @@
 #include "tests/10-unit/unit.h"
 #include "core/clock.h"
 #include "detectors/etag.h"
+#include "ledger/health.h"
 
 #define NOW 1780000000000LL
 #define URL "https://data.example/a.zip"
@@ -22,6 +23,7 @@ static struct check_state seen(void)
                              .has_seen = true,
                              .seen_size = 1000,
                              .checked_at = NOW - 1000,
+                             .verified_at = NOW - 1000,
                              .gone_since = -1};
     memset(st.seen_sha.b, 'A', sizeof st.seen_sha.b);
     return st;
@@ -118,6 +120,12 @@ static void plan_audit(void **state)
     assert_int_equal(etag_plan(&st, &conf, NOW).why, ASK_VALIDATE);
     st.since_audit = 19;
     assert_ask(etag_plan(&st, &conf, NOW), false, false, false, ASK_AUDIT);
+    st.since_audit = 0; /* few checks, but long ago */
+    st.verified_at = NOW - ETAG_AUDIT_MS;
+    assert_int_equal(etag_plan(&st, &conf, NOW).why, ASK_VALIDATE);
+    st.verified_at--;
+    assert_ask(etag_plan(&st, &conf, NOW), false, false, false, ASK_AUDIT);
+    assert_true(ETAG_AUDIT_MS + 90 * DAY_MS < HEALTH_VERIFIED_MS); /* also when swept */
     struct conf never = {.audit_every = 0};
     st.since_audit = 1000000;
     assert_int_equal(etag_plan(&st, &never, NOW).why, ASK_VALIDATE);

@@ -56,6 +56,40 @@ static void every_rule(void **state)
     assert_string_equal(judged(f), "retired");
 }
 
+/* It has no bytes of its own; late and failing count as for all others. */
+static void templates(void **state)
+{
+    struct health h;
+    struct health_facts f = fine();
+    (void)state;
+    f.template = true;
+    f.reached_at = f.verified_at = -1;
+    health_judge(&f, NOW, &h);
+    assert_int_equal(h.state, HEALTH_ok);
+    assert_non_null(strstr(h.reason, "sources of their own"));
+    f.next_check_at = NOW - HEALTH_OVERDUE_MS - 1;
+    assert_string_equal(judged(f), "overdue");
+    f.checked_at = -1;
+    assert_string_equal(judged(f), "never_checked");
+}
+
+/* What was never there has not vanished. */
+static void not_published_yet(void **state)
+{
+    struct health h;
+    struct health_facts f = fine();
+    (void)state;
+    f.failures = 2;
+    f.last_outcome = STR("gone");
+    health_judge(&f, NOW, &h);
+    assert_null(strstr(h.reason, "Not published"));
+    f.verified_at = f.reached_at = -1;
+    health_judge(&f, NOW, &h);
+    assert_int_equal(h.state, HEALTH_gone);
+    assert_non_null(strstr(h.reason, "Not published yet"));
+    assert_non_null(strstr(h.reason, "last 2 checks"));
+}
+
 /* On demand only is not late, but never looked at is told all the same. */
 static void manual_sources(void **state)
 {
@@ -138,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule),         cmocka_unit_test(manual_sources),
+        cmocka_unit_test(templates),          cmocka_unit_test(not_published_yet),
         cmocka_unit_test(order_of_rules),     cmocka_unit_test(reasons_do_not_age),
         cmocka_unit_test(numbers_for_people), cmocka_unit_test(triggers_by_type_and_month),
     };

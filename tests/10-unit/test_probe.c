@@ -158,6 +158,7 @@ static struct check seen(void)
     OUTCOME(&c, new, "/editingInfo/lastEditDate is 1");
     assert_string_equal(c.st.cursor, "1");
     assert_int_equal(c.asks, 2);
+    assert_int_equal(c.data.why, ASK_FIRST);
     return c;
 }
 
@@ -180,6 +181,7 @@ static void another_value(void **state)
     run(&c, &u);
     OUTCOME(&c, silent_change, "is 2");
     assert_false(c.data.head || c.data.if_none_match || c.data.if_modified_since);
+    assert_int_equal(c.data.why, ASK_TOLD);
     assert_string_equal(c.st.cursor, "2");
     u.probe = EDITED(3);
     run(&c, &u);

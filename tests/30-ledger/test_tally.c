@@ -203,6 +203,27 @@ static void unhealthy_are_found_and_counted(void **state)
     assert_non_null(strstr(text, "fine:overdue"));
 }
 
+/* Nothing of a template is ever digested: that is no breach, here as there. */
+static void templates_are_in_order(void **state)
+{
+    (void)state;
+    struct source s = fix_source(led, "{\"id\":\"t\",\"url\":\"https://example.org/{year}\"}"),
+                  plain = declare("plain", "public");
+    char text[512];
+    int64_t counts[HEALTH_COUNT];
+    OK(ledger_begin(led, &fix_err));
+    OK(project_source(led, &inst, &s, NOW, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    struct check_result r[] = {checked(&s, OUTCOME_unchanged, -1),
+                               checked(&plain, OUTCOME_not_modified, -1)};
+    commit(r, ARRAY_LEN(r), NOW);
+    unhealthy_at(NOW, text);
+    assert_string_equal(text, "plain:unverified ");
+    OK(public_health_counts(led, NOW, counts, &fix_err));
+    assert_int_equal(counts[HEALTH_unverified], 1);
+    assert_int_equal(counts[HEALTH_ok], 1);
+}
+
 static enum rc due_beat(void *ctx, struct str role, int64_t at, struct err *err)
 {
     (void)err;
@@ -280,6 +301,7 @@ int main(void)
         T(withheld_sources_are_not_counted),
         T(sums_commit_with_their_receipts),
         T(unhealthy_are_found_and_counted),
+        T(templates_are_in_order),
         T(the_schedule_lag_hides_withheld_sources),
         T(asking_is_cheap),
     };

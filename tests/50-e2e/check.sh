@@ -60,6 +60,8 @@ has "in its window" "$(due 2026-07-01T12:00:00Z)" 'summer:window'
 lacks "others are not" "$(due 2026-07-01T12:00:00Z)" 'winter'
 has "a window that was slept through is made good" "$(due 2026-12-24T00:00:00Z)" 'summer:catch-up'
 has "a census year" "$(due 2030-01-02T00:00:00Z)" 'people:'
+is "since when, and the window" "$(FRESHET_NOW=2026-07-01T12:00:00Z freshet check due --dry-run | awk -F '\t' '$1 == "summer" { print $4 }')" 'due since 2026-07-01T00:00:00Z; window open until 2026-10-31'
+is "all of them because it was asked" "$(FRESHET_NOW=2026-06-20T00:00:00Z freshet check all --dry-run | awk -F '\t' '$1 == "summer" { print $3 ": " $4 }')" 'requested: due 2026-07-01T00:00:00Z; window 2026-07-01 to 2026-10-31'
 run 0 freshet check due --dry-run --json
 is "the shape stays" "$(echo "$out" | jq -c 'keys_unsorted')" '["checked","outcomes","bytes_in","bytes_saved","results"]'
 
@@ -78,6 +80,13 @@ FRESHET_NOW=2026-07-20T00:00:00Z freshet check source summer >/dev/null
 advance /check/county.json
 FRESHET_NOW=2026-08-01T00:00:00Z freshet check source summer --wait >/dev/null
 is "one in August was" "$(freshet monitor | wc -l | tr -d ' ')" 1
+freshet source add --id back --url "$u/check/back.json" --trigger '{"type":"annual","month":7,"through":10}'
+FRESHET_NOW=2026-01-01T00:00:00Z freshet check source back --json | jq .results[0].unexpected >"$work/first"
+advance /check/back.json
+for day in 02 03 04; do FRESHET_NOW=2026-01-${day}T00:00:00Z freshet check source back >/dev/null; done
+advance /check/back.json
+is "the first bytes are never unexpected; those that come back in January are" "$(cat "$work/first") $(FRESHET_NOW=2026-01-05T00:00:00Z freshet check source back --json | jq -c '.results[0] | [.outcome, .unexpected]')" 'false ["new",true]'
+freshet source retire back
 "$B/freshet" monitor --follow >"$work/follow" 2>&1 &
 children=$!
 soon "--follow begins with what there is" 10 grep -q summer "$work/follow"
@@ -131,14 +140,30 @@ freshet source add --id manual --url "$u/check/plain.json" --trigger '{"type":"m
 FRESHET_NOW=2026-01-01T00:00:00Z freshet check source manual >/dev/null
 is "verified not long ago" "$(FRESHET_NOW=2027-02-04T00:00:00Z health manual)" ''
 is "unverified after 400 days" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
-FRESHET_NOW=2027-02-06T00:00:00Z freshet check source manual >/dev/null
+FRESHET_NOW=2026-06-01T00:00:00Z freshet check source manual >/dev/null
 is "a 304 verifies nothing" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" unverified
+FRESHET_NOW=2027-02-06T00:00:00Z freshet check source manual >/dev/null
+is "whoever was not read for long is read" "$(FRESHET_NOW=2027-02-06T00:00:00Z health manual)" ''
 is "a retired one has no health" "$(health old)" ''
 run 0 freshet source list --unhealthy --json
 is "as JSON, with the reason" "$(echo "$out" | jq -c '.sources[] | select(.id == "e1") | .health | [.state, .breach]')" '["failing",true]'
 has "doctor tells of them" "$(freshet doctor)" "^warn${tab}sources${tab}[0-9]* failing, 2 gone.*--unhealthy"
 has "source show says it" "$(freshet source show missing)" '^health  *gone'
 has "with the clocks" "$(freshet source show keyed)" '^verified  *20'
+
+# ---- templates: the calendar is read, nobody is asked ---------------------------------------------
+freshet source add --id yearly --url "$u/check/{year}.json" --trigger '{"type":"annual","month":7,"through":10}'
+run 0 env FRESHET_NOW=2026-07-02T00:00:00Z "$B/freshet" check source yearly --exit-code --json
+is "a vintage is no change of data" "$(echo "$out" | jq -c '.results[0] | [.outcome, .detail, .attempts]')" '["new","vintage 2026 has opened",0]'
+run 0 env FRESHET_NOW=2026-07-02T00:00:00Z "$B/freshet" check source yearly --explain
+has "--explain: what was read" "$out" '^Nothing was sent: the calendar was read'
+has "and its rule" "$out" 'rule: a template'
+FRESHET_NOW=2026-07-02T00:00:00Z freshet work >/dev/null
+is "a template is in order" "$(FRESHET_NOW=2026-07-02T00:00:00Z health yearly)" ''
+has "and says why" "$(FRESHET_NOW=2026-07-02T00:00:00Z freshet source show yearly)" 'its vintages are sources of their own'
+is "nobody was reached" "$(freshet source show yearly --json | jq .state.reached_at)" null
+FRESHET_NOW=2026-07-02T00:00:00Z freshet check source yearly-2026 >/dev/null
+has "a vintage that is not there yet" "$(freshet source show yearly-2026)" 'Not published yet'
 
 # ---- the sum on a terminal ------------------------------------------------------------------------
 terminal 120 "$B/freshet check all"
@@ -147,13 +172,44 @@ has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (s
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
 is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
+freshet source add --id hint --url "$u/check/hint.json"
 freshet source add --id vanish --url "$u/check/vanish.json"
 FRESHET_NOW=2027-03-01T00:00:00Z freshet check source vanish >/dev/null
 advance /check/vanish.json
-for day in 02 03; do FRESHET_NOW=2027-03-${day}T00:00:00Z freshet check source vanish >/dev/null; done
+FRESHET_NOW=2027-03-02T00:00:00Z freshet check source vanish >/dev/null
+FRESHET_NOW=2027-03-03T00:00:00Z freshet check source vanish --json >"$work/row"
+is "JSON rows tell more" "$(jq -c '.results[0] | keys_unsorted' "$work/row")" '["source_id","url","outcome","detail","attempts","due_because","http","deleted","unexpected","event_id"]'
+is "of a 404 that is no deletion yet" "$(jq -c '.results[0] | [.http, .deleted, .unexpected, .event_id]' "$work/row")" '[404,false,false,null]'
 terminal 100 "FRESHET_NOW=2027-03-04T00:00:00Z $B/freshet check source vanish"
 has "what is gone for good" "$(seen)" '^ *1 deleted upstream: vanish'
 is "stands before all else" "$(seen | grep -n -e ' deleted upstream' -e ' gone:' | cut -d : -f 2 | head -n 1 | tr -d ' 1')" deletedupstream
+
+# ---- --accept ---------------------------------------------------------------------------------------
+freshet source add --id shrunk --url "$u/check/shrink.json"
+freshet check source shrunk >/dev/null
+advance /check/shrink.json
+has "a tenth is refused, with the way out" "$(freshet check source shrunk)" 'wrong_shape.*--accept'
+run 2 freshet check all --accept
+has "by hand it passes" "$(freshet check source shrunk --accept)" 'changed.*accepted by hand'
+has "once" "$(freshet check source shrunk)" 'not_modified'
+
+# ---- the hint ----------------------------------------------------------------------------------------
+advance /check/hint.json
+terminal 100 "$B/freshet check source hint"
+has "nobody works: how to" "$(seen)" 'Promote it with: freshet work'
+lacks "no colour ends that did not begin" "$(printf '%s' "$out" | grep ' checked\| new:\| changed:')" "^  *[0-9]* [a-z]*$esc"
+advance /check/hint.json
+terminal 100 "flock $FRESHET_DIR/run/worker-0.lock $B/freshet check source hint"
+lacks "a handler runs: it will" "$(seen)" 'Promote it with'
+
+# ---- --wait tells what became of it ---------------------------------------------------------------
+freshet source add --id broken --url "$u/check/broken.geojson" --media-type application/geo+json
+run 1 freshet check source broken --wait --exit-code --json
+is "refused by the handler" "$(echo "$out" | jq -c '.results[0] | [.outcome, .result, (.reason | length > 0), (.event_id | startswith("evt_"))]')" '["new","failed",true,true]'
+has "and told" "$err" '1 of what was found could not be taken in'
+advance /check/county.json
+terminal 100 "$B/freshet check source summer --wait"
+has "taken in" "$(seen)" 'Taken in: 1 promoted (summer)'
 
 # ---- many: progress, rows, Ctrl-C -----------------------------------------------------------------
 awk -v u="$u" 'BEGIN { printf "["; for (i = 0; i < 400; i++) printf "%s{\"id\":\"bulk-%d\",\"url\":\"%s/bulk/%d\",\"triggers\":[{\"type\":\"redistricting\",\"years\":[2041]}]}", i ? "," : "", i, u, i; print "]" }' >"$work/bulk.json"
