@@ -104,6 +104,7 @@ static enum rc derive(struct arena *a, const struct source *parent, const struct
     TRY(source_parse(a, spec, ret, err));
     ret->parent_no = parent->no;
     ret->entry = c->entry;
+    ret->unlisted_at = c->vintage ? -1 : 0;
     return RC_OK;
 }
 
@@ -223,6 +224,7 @@ static enum rc replace(struct ledger *l, const struct instance *inst, const stru
     s->no = was->no;
     s->created_at = was->created_at;
     s->retired_at = was->retired_at;
+    s->unlisted_at = was->unlisted_at;
     s->updated_at = at;
     TRY(source_put(l, s, at, err));
     return project_all_of_source(l, inst, s, at, err);

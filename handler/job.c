@@ -11,6 +11,8 @@
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
+#define MISSED_AGAIN_MS                                                                            \
+    60000 /* an entry given up here is looked at again: as after a failed check */
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {
@@ -58,7 +60,6 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
     const struct candidate *c = &j->claim->cand;
     struct facts *f = &j->facts;
     int64_t now = clock_now();
-    bool dead = false;
     struct inbox_finish fin = {.cand_no = c->no,
                                .src_no = c->src_no,
                                .lease_token = c->lease_token,
@@ -76,9 +77,9 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
     if (f->source)
         TRY(prov_render(j->env->arena, f, &fin.prov, err));
     fin.next_attempt_at = now + wait_ms;
-    TRY(inbox_finish(j->env->ledger, &fin, now, &dead, err));
+    TRY(inbox_finish(j->env->ledger, &fin, now, &j->dead, err));
     j->ended = true;
-    j->end.result = result_of(end, dead);
+    j->end.result = result_of(end, j->dead);
     j->end.reason = reason;
     return RC_OK;
 }
@@ -140,6 +141,35 @@ static enum rc gate(struct job *j, struct err *err)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
+static enum outcome outcome_of(const char *reason)
+{
+    static const struct {
+        const char *reason;
+        enum outcome outcome;
+    } rows[] = {{"GONE", OUTCOME_gone},
+                {"DENIED", OUTCOME_denied},
+                {"RATE_LIMITED", OUTCOME_rate_limited},
+                {"NOT_READY", OUTCOME_not_ready},
+                {"BLOCKED", OUTCOME_blocked}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strcmp(rows[i].reason, reason) == 0)
+            return rows[i].outcome;
+    return OUTCOME_unavailable;
+}
+
+/* The listing has said its word about this version of an entry and will not repeat it: when this was
+ * the last try, the scheduler goes on. */
+static enum rc miss_entry(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    const struct facts *f = &j->facts;
+    if (!source_is_entry(&j->source) || (strcmp(f->result, "retry") == 0 && !j->dead))
+        return RC_OK;
+    TRY(check_missed(l, j->source.no, outcome_of(f->reason), f->reason, f->finalized_at,
+                     f->finalized_at + MISSED_AGAIN_MS, err));
+    return job_project(ctx, l, err);
+}
+
 static enum rc get_bytes(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
@@ -185,8 +215,9 @@ static enum rc take_in(struct job *j, struct err *err)
         return RC_OK;
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
-        return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
-                      j->bytes.retry_after_ms, err);
+        return finish_with(
+            j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
+            job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), miss_entry, err);
     if (is_head(j, &j->bytes.sha))
         return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
     return RC_OK;
@@ -407,9 +438,11 @@ enum rc job_give_up(const struct job_env *env, const struct job_claim *claim, en
     struct job j = {.env = env, .claim = claim};
     bool moved = why == RC_CONFLICT; /* the documents are out of date: at once again */
     begin_end(claim, &j.end);
-    TRY(finish(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
-               moved ? "HEAD_MOVED" : rc_name(why),
-               moved ? 0 : job_backoff(claim->cand.attempts, -1), err));
+    if (source_by_no(env->ledger, env->arena, claim->cand.src_no, &j.source, err) != RC_OK)
+        j.source = (struct source){0}; /* the run must end all the same */
+    TRY(finish_with(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
+                    moved ? "HEAD_MOVED" : rc_name(why),
+                    moved ? 0 : job_backoff(claim->cand.attempts, -1), miss_entry, err));
     *ret = j.end;
     return RC_OK;
 }

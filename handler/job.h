@@ -19,6 +19,8 @@
  *      Its entries become children in the transaction that promotes it (children.h).
  *   5. Bytes are never asked for with conditions: who comes here has news of a change, and a 304 would
  *      be one server's word against another's. The digest decides.
+ *   6. An entry of a listing whose bytes could not be had by the last try is due again for the scheduler,
+ *      and shown as failing, by the same transaction: its listing will not name it again.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H

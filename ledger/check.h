@@ -32,6 +32,11 @@ MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct chec
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
  * retired; -1 leaves it as it was. WRITE role. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
+/* The handler could not get the bytes of an entry that a listing names: a failure like one of a check,
+ * and the source is looked at again at due_at, although its triggers are manual. Nothing when it is no
+ * entry, not named any more, or retired. Inside the caller's transaction. WRITE role. */
+MUST_CHECK enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o,
+                                const char *detail, int64_t now, int64_t due_at, struct err *err);
 /* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
 MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
                               struct source *ret_source, struct check_state *ret_state,

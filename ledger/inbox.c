@@ -227,18 +227,15 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
 enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
                      struct err *err)
 {
-    bool dead = false;
     TRY(ledger_begin(l, err));
-    enum rc rc = finish(l, f, now, &dead, err);
+    enum rc rc = finish(l, f, now, ret_dead, err);
     if (rc == RC_OK && f->also)
         rc = f->also(f->also_ctx, l, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;
     }
-    TRY(ledger_commit(l, err));
-    *ret_dead = dead;
-    return RC_OK;
+    return ledger_commit(l, err);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ typedef enum rc run_also_fn(void *ctx, struct ledger *l, struct err *err);
  *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
  *   FAILED  deterministic failure; candidate done, result failed
  *   RETRY   transient; candidate ready again at next_attempt_at, or dead when attempts are used up
- * qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
+ * *ret_dead tells so, to `also` as well. qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
 enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY };
 struct inbox_finish {
     int64_t cand_no, src_no, lease_token;

@@ -1,0 +1,158 @@
+/* test_family: what happens to an entry of a listing when its own upstream fails, and what may be done
+ * to a source that has others under it (handler/children.h, ledger/source.h). */
+#include "tests/30-ledger/world.h"
+
+#include "core/listing.h"
+#include "detectors/window.h"
+#include "handler/children.h"
+#include "ledger/unhealthy.h"
+
+/* ---- a listing and its entries --------------------------------------------------------------- */
+
+static struct source add_parent(const char *level)
+{
+    struct source s = fix_source(
+        led,
+        arena_printf(&fix_arena,
+                     "{\"id\":\"idx\",\"title\":\"Index\",\"url\":\"http://127.0.0.1:%d/index\","
+                     "\"detector\":\"manifest\",\"sensitivity\":\"%s\",\"collection\":\"tests\"}",
+                     server.port, level));
+    OK(ledger_begin(led, &fix_err));
+    OK(project_source(led, &inst, &s, 1000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    return s;
+}
+
+/* The detector has read a listing of these keys ("a b"), each at /key. */
+static const char *listed(const struct source *s, const char *keys)
+{
+    static struct check_result r;
+    struct listing l;
+    struct buf b;
+    struct str rest = str_of(keys), key;
+    listing_init(&l, &fix_arena);
+    while (str_next(&rest, ' ', &key)) {
+        struct listing_entry e = {.key = arena_str(&fix_arena, key), .version = "1", .size = -1};
+        e.url = arena_printf(&fix_arena, "http://127.0.0.1:%d/%s", server.port, e.key);
+        OK(listing_add(&l, &e, &fix_err));
+    }
+    OK(listing_close(&l, &fix_err));
+    buf_init(&b, LISTING_BYTES_MAX);
+    OK(listing_write(&l, &b, &fix_err));
+    const char *text = arena_str(&fix_arena, buf_view(&b));
+    buf_release(&b);
+    r = fix_result(s, OUTCOME_changed, 0);
+    r.detector = "manifest";
+    digest_sha256(text, strlen(text), &r.sha);
+    r.state.seen_sha = r.sha;
+    spool(text, text);
+    OK(check_commit(led, &r, 1, 2000, &fix_err));
+    return r.event_id;
+}
+
+static struct source child_of(const struct source *parent, const char *entry)
+{
+    struct source s;
+    OK(source_child(led, &fix_arena, parent->no, entry, &s, &fix_err));
+    return s;
+}
+
+static struct check_state state_of(const struct source *s)
+{
+    struct check_state st;
+    OK(check_state_get(led, s->no, &st, &fix_err));
+    return st;
+}
+
+static const char *health_of(const struct source *s)
+{
+    struct health h;
+    struct check_state st = state_of(s);
+    struct health_facts f = health_facts_of(s, &st);
+    health_judge(&f, clock_now(), &h);
+    return health_name(h.state);
+}
+
+/* ---- an entry that cannot be fetched --------------------------------------------------------- */
+
+/* The listing will not name it again as news, so it is looked at again by itself and shown. */
+static void entry_that_fails_is_looked_at_again(void **state)
+{
+    struct source s = add_parent("public");
+    (void)state;
+    clock_set(7000);
+    inst.conf.max_attempts = 1;
+    serve("b", BODY_A);
+    listed(&s, "a b"); /* nothing is at /a: 404 */
+    struct work_counts n = drain();
+    assert_int_equal(n.done, 2);
+    assert_int_equal(n.dead, 1);
+    struct source a = child_of(&s, "a"), b = child_of(&s, "b");
+    struct check_state st = state_of(&a);
+    assert_int_equal(st.failures, 1);
+    assert_string_equal(st.last_outcome, "gone");
+    assert_string_equal(st.last_detail, "GONE");
+    assert_int_equal(st.next_check_at, 7000 + 60000);
+    assert_string_equal(health_of(&a), "gone");
+    assert_int_equal(ask_number("SELECT failures FROM public_checks c JOIN public_sources s USING"
+                                " (src_no) WHERE source_id = 'idx-a'"),
+                     1);
+    /* It goes on by itself while it fails, and by its listing alone when it does not. */
+    st.failures = 9;
+    struct window_when w = window_next(&a, &st, &inst.conf, 7000);
+    assert_string_equal(w.because, "retry");
+    assert_true(w.at > 7000 && w.at <= 7000 + DAY_MS);
+    st.failures = 0;
+    assert_int_equal(window_next(&a, &st, &inst.conf, 7000).at, -1);
+    /* Those that went well are as before. */
+    st = state_of(&b);
+    assert_int_equal(st.failures, 0);
+    assert_int_equal(st.next_check_at, -1);
+}
+
+/* An upstream that is busy for some seconds does not use up all tries at once. */
+static void tries_are_apart(void **state)
+{
+    struct source s = add_parent("public");
+    (void)state;
+    clock_set(7000);
+    server_route(&server, "/a", KEEP, "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy");
+    listed(&s, "a");
+    struct work_counts n = drain();
+    struct source a = child_of(&s, "a");
+    assert_true(n.retry >= 1);
+    assert_int_equal(n.dead, 0);
+    assert_int_equal(state_of(&a).failures, 0);
+}
+
+/* The date outlives a new declaration of the parent; validation is no reason for one. */
+static void only_fetching_makes_it_due(void **state)
+{
+    struct source s = add_parent("public");
+    (void)state;
+    clock_set(7000);
+    inst.conf.max_attempts = 1;
+    serve("bad", "");
+    listed(&s, "a bad");
+    struct work_counts n = drain();
+    assert_int_equal(n.dead, 1);
+    assert_int_equal(n.failed, 1);
+    struct source a = child_of(&s, "a"), bad = child_of(&s, "bad");
+    assert_int_equal(state_of(&bad).failures, 0);
+    assert_int_equal(state_of(&bad).next_check_at, -1);
+    OK(ledger_begin(led, &fix_err));
+    OK(source_put(led, &a, 8000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_int_equal(state_of(&a).next_check_at, 67000);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(entry_that_fails_is_looked_at_again),
+        T(tries_are_apart),
+        T(only_fetching_makes_it_due),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
