@@ -274,6 +274,7 @@ static enum rc follow_removed(struct follow *f, const char *key, struct err *err
     if (rc != RC_OK || child.retired_at >= 0)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     TRY(check_forget(f->l, child.no, -1, err)); /* its return is news */
+    TRY(source_set_listed(f->l, &child, false, f->at, err));
     return announce(f, &child, OUTCOME_gone, DELETED, err);
 }
 
@@ -287,6 +288,8 @@ static enum rc find_or_add(struct follow *f, const struct listing_entry *e, stru
     if (rc == RC_NOT_FOUND)
         return add_child(f, e, url, ret, err);
     TRY(rc);
+    if (source_is_unlisted(ret))
+        TRY(source_set_listed(f->l, ret, true, f->at, err));
     return ret->retired_at >= 0 ? RC_OK : move_child(f, ret, url, err);
 }
 

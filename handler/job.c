@@ -132,6 +132,8 @@ static enum rc gate(struct job *j, struct err *err)
     (void)source_log_name(&j->source, j->end.source);
     if (j->source.retired_at >= 0)
         return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
+    if (!j->claim->resumed && source_is_unlisted(&j->source) && !job_claims_gone(j))
+        return finish(j, INBOX_NOOP, "UNLISTED", 0, err); /* a check was under way meanwhile */
     if (j->claim->resumed && j->head.cand_no > c->no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
     if (!j->claim->resumed && c->has_sha && is_head(j, &c->sha))

@@ -28,7 +28,7 @@ struct check_state {
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
 
-/* What was seen of a source (digest, validators, cursor) is forgotten, inside the caller's
+/* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the caller's
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
  * retired; -1 leaves it as it was. WRITE role. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
@@ -87,7 +87,7 @@ bool check_found(const struct check_result *r);
 typedef enum rc check_due_fn(void *ctx, int64_t src_no, int64_t due_at, struct err *err);
 MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn,
                              void *ctx, struct err *err);
-/* Every source that is not retired, by number; due_at is -1. fn only collects: the read is open. */
+/* Every source that is not retired nor missing from its listing, by number; due_at is -1. fn only collects: the read is open. */
 MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);

@@ -76,7 +76,8 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
         rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);
     if (rc == RC_OK && !waits_for_listing(&old, s))
         rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
-                       old.retired_at >= 0 ? (int64_t)-1 : first_due(s, now));
+                       old.retired_at >= 0 || source_is_unlisted(&old) ? (int64_t)-1
+                                                                       : first_due(s, now));
     if (rc == RC_OK)
         rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
     arena_release(&a);
@@ -88,6 +89,15 @@ enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err 
     TRY(query_run(l, Q_SOURCE_RETIRE, err, "ii", src_no, now));
     TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", src_no, (int64_t)-1));
     return replay_append(l, now, "source.retire", src_no, "", STR("{}"), err);
+}
+
+enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64_t now,
+                          struct err *err)
+{
+    TRY(ledger_need_tx(l, err));
+    s->unlisted_at = listed ? 0 : now;
+    TRY(query_run(l, Q_SOURCE_UNLISTED_SET, err, "ii", s->no, s->unlisted_at));
+    return query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? first_due(s, now) : -1);
 }
 
 /* A row of SOURCE_* is parsed again: the spec is the truth. */

@@ -146,6 +146,64 @@ static void only_fetching_makes_it_due(void **state)
     assert_int_equal(state_of(&a).next_check_at, 67000);
 }
 
+/* ---- an entry that its listing no longer names ----------------------------------------------- */
+
+static enum rc note_if(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
+{
+    (void)due_at, (void)err;
+    if (*(int64_t *)ctx == src_no)
+        *(int64_t *)ctx = -1;
+    return RC_OK;
+}
+
+static bool is_active(const struct source *s)
+{
+    int64_t no = s->no;
+    OK(check_active(led, note_if, &no, &fix_err));
+    return no < 0;
+}
+
+/* Its own upstream may still answer: the listing is complete, and its word counts. */
+static void unlisted_entry_is_not_looked_at(void **state)
+{
+    struct source s = add_parent("public");
+    static struct check_result r;
+    (void)state;
+    clock_set(7000);
+    serve("a", BODY_A);
+    serve("b", BODY_B);
+    listed(&s, "a b");
+    assert_int_equal(drain().done, 3);
+    struct source a = child_of(&s, "a");
+    assert_int_equal(a.unlisted_at, 0);
+    assert_true(is_active(&a));
+    listed(&s, "b");
+    assert_int_equal(drain().done, 2);
+    a = child_of(&s, "a");
+    assert_int_equal(a.unlisted_at, 7000);
+    assert_false(is_active(&a));
+    struct check_state st = state_of(&a);
+    st.failures = 1;
+    assert_int_equal(window_next(&a, &st, &inst.conf, 8000).at, -1);
+
+    clock_set(8000);
+    r = fix_result(&a, OUTCOME_new, 0); /* a check that was under way finds it, and wants another */
+    digest_sha256(BODY_A, strlen(BODY_A), &r.sha);
+    r.state.next_check_at = 9000;
+    OK(check_commit(led, &r, 1, 8000, &fix_err));
+    assert_int_equal(drain().noop, 1);
+    assert_string_equal(change_of(r.event_id).reason, "UNLISTED");
+    assert_true(head_of(&a).deleted);
+    assert_int_equal(state_of(&a).next_check_at, -1);
+
+    listed(&s, "a b");
+    assert_int_equal(drain().done, 2);
+    a = child_of(&s, "a");
+    assert_int_equal(a.unlisted_at, 0);
+    assert_true(is_active(&a));
+    assert_false(head_of(&a).deleted);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -153,6 +211,7 @@ int main(void)
         T(entry_that_fails_is_looked_at_again),
         T(tries_are_apart),
         T(only_fetching_makes_it_due),
+        T(unlisted_entry_is_not_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
