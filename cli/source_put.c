@@ -37,6 +37,7 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     if (rc == RC_OK) {
+        TRY(children_allow(c->ledger, &a, &before, s, &c->err));
         s->no = before.no;
         s->created_at = before.created_at;
         s->retired_at = before.retired_at;

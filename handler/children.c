@@ -394,6 +394,38 @@ struct family {
     int64_t at;
 };
 
+static bool is_listing(const struct source *s)
+{
+    return strcmp(s->detector, "manifest") == 0;
+}
+
+/* There is one: ctx is the field that may not change. */
+static enum rc refuse(void *ctx, const struct source *child, struct err *err)
+{
+    (void)child;
+    return err_set(err, RC_INVALID, ctx,
+                   "cannot become this, as it has sources under it: retire it and add another");
+}
+
+enum rc children_allow(struct ledger *l, struct arena *a, const struct source *before,
+                       const struct source *s, struct err *err)
+{
+    struct source parent;
+    char url[] = "url", detector[] = "detector";
+    if (source_is_template(before) != source_is_template(s))
+        TRY(source_each_child(l, before->no, refuse, url, err));
+    if (is_listing(before) != is_listing(s))
+        TRY(source_each_child(l, before->no, refuse, detector, err));
+    if (!before->parent_no)
+        return RC_OK;
+    TRY(source_by_no(l, a, before->parent_no, &parent, err));
+    if (s->level < parent.level)
+        return err_set(err, RC_INVALID, "sensitivity",
+                       "must not be below its parent's level: %s has %s", parent.id,
+                       level_name(parent.level));
+    return RC_OK;
+}
+
 /* A child that had its parent's level goes with it, also down; another one only up. */
 static enum level level_of(const struct family *f, const struct source *child)
 {

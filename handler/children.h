@@ -39,6 +39,11 @@ MUST_CHECK enum rc children_open(struct ledger *l, const struct instance *inst,
                                  const struct source *parent, int from, int year, int64_t at,
                                  struct err *err);
 
+/* May a declaration take the place of `before`? RC_INVALID when it would make something else of a
+ * source that has others under it (a template, a listing, or neither), or lower a child below its
+ * parent's level. */
+MUST_CHECK enum rc children_allow(struct ledger *l, struct arena *a, const struct source *before,
+                                  const struct source *s, struct err *err);
 /* The declaration of the parent changed, its level from `before`: its children are made from it anew.
  * What was set on a child by hand is replaced, except a stricter level. */
 MUST_CHECK enum rc children_set(struct ledger *l, const struct instance *inst,

@@ -204,6 +204,55 @@ static void unlisted_entry_is_not_looked_at(void **state)
     assert_false(head_of(&a).deleted);
 }
 
+/* ---- what may be declared anew --------------------------------------------------------------- */
+
+/* What `source set` says to this declaration: the field it refuses, "" when none. */
+static const char *refused(const struct source *before, const char *level, const char *detector,
+                           const char *path)
+{
+    struct source s;
+    yyjson_val *v;
+    const char *json =
+        arena_printf(&fix_arena,
+                     "{\"id\":\"%s\",\"url\":\"http://127.0.0.1:%d%s\",\"detector\":\"%s\","
+                     "\"sensitivity\":\"%s\",\"collection\":\"tests\"}",
+                     before->id, server.port, path, detector, level);
+    OK(json_parse(&fix_arena, str_of(json), 0, "test", &v, &fix_err));
+    OK(source_parse(&fix_arena, v, &s, &fix_err));
+    enum rc rc = children_allow(led, &fix_arena, before, &s, &fix_err);
+    assert_true(rc == RC_OK || rc == RC_INVALID);
+    return rc == RC_OK ? "" : fix_err.field;
+}
+
+static void parent_stays_what_it_is(void **state)
+{
+    struct source s = add_parent("public"), single = add_source("single", "public");
+    (void)state;
+    assert_string_equal(refused(&s, "public", "etag", "/index"), ""); /* nobody is under it */
+    serve("a", BODY_A);
+    listed(&s, "a");
+    assert_int_equal(drain().done, 2);
+    assert_string_equal(refused(&s, "public", "manifest", "/moved"), "");
+    assert_string_equal(refused(&s, "sovereign", "manifest", "/index"), "");
+    assert_string_equal(refused(&s, "public", "etag", "/index"), "detector");
+    assert_string_equal(refused(&s, "public", "manifest", "/{year}/index"), "url");
+    assert_string_equal(refused(&single, "public", "manifest", "/x"), "");
+    assert_string_equal(refused(&single, "public", "etag", "/{year}"), "");
+}
+
+static void child_stays_at_its_parents_level_or_above(void **state)
+{
+    struct source s = add_parent("generalized");
+    (void)state;
+    serve("a", BODY_A);
+    listed(&s, "a");
+    assert_int_equal(drain().done, 2);
+    struct source a = child_of(&s, "a");
+    assert_string_equal(refused(&a, "public", "etag", "/a"), "sensitivity");
+    assert_string_equal(refused(&a, "generalized", "etag", "/a"), "");
+    assert_string_equal(refused(&a, "sovereign", "etag", "/a"), "");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -212,6 +261,8 @@ int main(void)
         T(tries_are_apart),
         T(only_fetching_makes_it_due),
         T(unlisted_entry_is_not_looked_at),
+        T(parent_stays_what_it_is),
+        T(child_stays_at_its_parents_level_or_above),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
