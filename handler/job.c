@@ -429,7 +429,7 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
     entries_close(&j.listing);
     entries_close(&j.listing_before);
     if (rc == RC_OK && j.end.result != WORK_RETRY)
-        bytes_forget(env->arena, env->inst, &claim->cand);
+        bytes_forget(env->arena, env->inst, env->ledger, &claim->cand);
     *ret = j.end;
     return rc;
 }

@@ -342,6 +342,16 @@ enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
     return RC_OK;
 }
 
+enum rc inbox_needs(struct ledger *l, const struct sha256 *sha, bool *ret, struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_INBOX_NEEDS_SHA, &one, err, "h", sha);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
+    return RC_OK;
+}
+
 enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn, void *ctx,
                    struct err *err)
 {

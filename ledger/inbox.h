@@ -73,6 +73,9 @@ struct inbox_stats {
 MUST_CHECK enum rc inbox_stats(struct ledger *l, struct inbox_stats *ret, struct err *err);
 /* Earliest next_attempt_at of a ready candidate, -1 when none. */
 MUST_CHECK enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err);
+/* Is a candidate ready or leased that has these bytes? */
+MUST_CHECK enum rc inbox_needs(struct ledger *l, const struct sha256 *sha, bool *ret,
+                               struct err *err);
 typedef enum rc candidate_fn(void *ctx, const struct candidate *c, struct err *err);
 /* state "" for all; newest first. */
 MUST_CHECK enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn,

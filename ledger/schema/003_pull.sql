@@ -126,5 +126,8 @@ UPDATE source_state SET last_check_no =
     (SELECT max(c.check_no) FROM checks c WHERE c.src_no = source_state.src_no);
 DROP INDEX checks_source;
 
+-- Who still needs the spool's copy of these bytes?
+CREATE INDEX inbox_open_sha ON inbox (sha) WHERE state IN ('ready', 'leased') AND sha IS NOT NULL;
+
 -- What was found outside every window, for `freshet monitor`.
 CREATE INDEX inbox_unexpected ON inbox (cand_no) WHERE unexpected = 1;

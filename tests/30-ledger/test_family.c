@@ -204,6 +204,28 @@ static void unlisted_entry_is_not_looked_at(void **state)
     assert_false(head_of(&a).deleted);
 }
 
+/* ---- bytes that two sources share ------------------------------------------------------------ */
+
+static void shared_spool_stays_until_both_have_it(void **state)
+{
+    struct source one = add_source("one", "public"), two = add_source("two", "public");
+    struct worker *w = NULL;
+    enum work_result r;
+    (void)state;
+    spool(BODY_A, BODY_A); /* and the upstream has nothing */
+    found(&one, BODY_A);
+    found(&two, BODY_A);
+    OK(worker_new(led, &inst, &w, &fix_err));
+    OK(work_one(w, &r, &fix_err));
+    assert_int_equal(r, WORK_PROMOTED);
+    assert_int_equal(files_in("spool"), 1);
+    OK(work_one(w, &r, &fix_err));
+    assert_int_equal(r, WORK_PROMOTED);
+    assert_int_equal(files_in("spool"), 0);
+    worker_free(&w);
+    assert_head(&two, 1, BODY_A);
+}
+
 /* ---- what may be declared anew --------------------------------------------------------------- */
 
 /* What `source set` says to this declaration: the field it refuses, "" when none. */
@@ -261,6 +283,7 @@ int main(void)
         T(tries_are_apart),
         T(only_fetching_makes_it_due),
         T(unlisted_entry_is_not_looked_at),
+        T(shared_spool_stays_until_both_have_it),
         T(parent_stays_what_it_is),
         T(child_stays_at_its_parents_level_or_above),
     };
