@@ -309,10 +309,18 @@ static enum rc check(struct job *j, struct err *err)
     return RC_OK;
 }
 
+/* A promotion after approval has no validators to tell the clocks by. That something waits is told only
+ * where the level shows it. */
+static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    if (j->bytes.fetched)
+        TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
+    return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
+}
+
 static enum rc hold(struct job *j, const char *reason, struct err *err)
 {
-    /* That something waits is told only where the level shows it. */
-    bool shown = redact_shows(j->source.level, "held");
     const struct candidate *c = &j->claim->cand;
     struct hold h = {.cand_no = c->no,
                      .lease_token = c->lease_token,
@@ -327,8 +335,7 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
     j->facts.finalized_at = clock_now();
     if (j->put)
         TRY(store_keep(&j->put, TIER_RESTRICTED, err));
-    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, shown ? job_project : NULL, j,
-                     err));
+    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, hold_also, j, err));
     j->ended = true;
     j->end.result = WORK_HELD;
     j->end.reason = reason;

@@ -37,6 +37,9 @@ MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at
  * entry, not named any more, or retired. Inside the caller's transaction. WRITE role. */
 MUST_CHECK enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o,
                                 const char *detail, int64_t now, int64_t due_at, struct err *err);
+/* The handler has read the bytes of a source: the clocks move as after a check. Inside the caller's
+ * transaction. WRITE role. */
+MUST_CHECK enum rc check_reached(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
 /* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
 MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
                               struct source *ret_source, struct check_state *ret_state,

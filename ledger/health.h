@@ -35,11 +35,12 @@ bool health_breach(enum health_state s);
 struct health_facts {
     bool retired;
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
+    int64_t removed_at; /* since when the upstream, or its listing, is without it */
     struct str last_outcome;
 };
 struct health {
     enum health_state state;
-    char reason[160]; /* a sentence with the numbers; "" when ok or retired */
+    char reason[160]; /* a sentence with the numbers; "" when retired, or ok and not removed */
 };
 void health_judge(const struct health_facts *f, int64_t now, struct health *ret);
 

@@ -204,6 +204,49 @@ static void unlisted_entry_is_not_looked_at(void **state)
     assert_false(head_of(&a).deleted);
 }
 
+static const char *reason_of(const struct source *s)
+{
+    static struct health h;
+    struct check_state st = state_of(s);
+    struct health_facts f = health_facts_of(s, &st);
+    health_judge(&f, clock_now(), &h);
+    return h.reason;
+}
+
+static void unlisted_entry_says_so(void **state)
+{
+    struct source s = add_parent("public");
+    struct public_source_row row;
+    (void)state;
+    clock_set(7000);
+    serve("a", BODY_A);
+    listed(&s, "a");
+    assert_int_equal(drain().done, 2);
+    listed(&s, "");
+    assert_int_equal(drain().done, 2);
+    struct source a = child_of(&s, "a");
+    assert_string_equal(reason_of(&a), "Removed upstream on 1970-01-01T00:00:07Z.");
+    struct ledger *r = fix_open(LEDGER_READ);
+    OK(public_source_get(r, &fix_arena, str_of(a.id), &row, &fix_err));
+    ledger_close(&r);
+    assert_int_equal(row.removed_at, 7000);
+}
+
+/* Bytes that waited for a person were read all the same. */
+static void withheld_entry_counts_as_looked_at(void **state)
+{
+    struct source s = add_parent("restricted");
+    (void)state;
+    clock_set(7000);
+    serve("a", BODY_A);
+    const char *event = listed(&s, "a");
+    assert_int_equal(drain().held, 1);
+    OK(inbox_decide(led, event, true, "Steward", "yes", 7000, &fix_err));
+    assert_int_equal(drain().held, 1);
+    struct source a = child_of(&s, "a");
+    assert_string_equal(health_of(&a), "ok");
+}
+
 /* ---- bytes that two sources share ------------------------------------------------------------ */
 
 static void shared_spool_stays_until_both_have_it(void **state)
@@ -283,6 +326,8 @@ int main(void)
         T(tries_are_apart),
         T(only_fetching_makes_it_due),
         T(unlisted_entry_is_not_looked_at),
+        T(unlisted_entry_says_so),
+        T(withheld_entry_counts_as_looked_at),
         T(shared_spool_stays_until_both_have_it),
         T(parent_stays_what_it_is),
         T(child_stays_at_its_parents_level_or_above),
