@@ -81,7 +81,7 @@ static enum rc want_active(void *ctx, const struct source *s, struct err *err)
 {
     struct check *k = ctx;
     (void)err;
-    if (s->retired_at >= 0)
+    if (s->retired_at >= 0 || source_is_unlisted(s))
         return RC_OK;
     if (k->trigger >= 0 && !trigger_of_type(s, (enum trigger_type)k->trigger, (int)k->month))
         return RC_OK;
@@ -109,6 +109,12 @@ static enum rc want_one(struct check *k, bool by_url)
     if (s.retired_at >= 0)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired, so it is not looked at any more",
                        s.id);
+    if (source_is_unlisted(&s))
+        return err_set(
+            &c->err, RC_CONFLICT, "",
+            "its listing no longer names %s: check that instead, and it is back when the "
+            "listing names it",
+            s.id);
     return want(k, s.no);
 }
 

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "handler/children.h"
 #include "handler/project.h"
+#include "ledger/promote.h"
 #include "ledger/trigger.h"
 
 #define CHECKS_SHOWN 5
@@ -202,6 +203,21 @@ static void print_health(const struct cli *c, const struct source *s, const stru
         print_line(c, i ? "" : "learned", learned.text[i]);
 }
 
+/* A deletion, or how far the sightings of 404 and 410 are from one. */
+static void print_gone(struct cli *c, const struct source *s, const struct check_state *st)
+{
+    struct head h;
+    if (head_get(c->ledger, &c->arena, s->no, &h, &c->err) == RC_OK && h.deleted)
+        print_line(c, "removed", cli_time(c, h.promoted_at));
+    if (source_is_unlisted(s))
+        print_line(c, "unlisted", cli_time(c, s->unlisted_at));
+    if (st->gone_count > 0 && !source_is_entry(s))
+        print_line(c, "gone",
+                   arena_printf(&c->arena, "%lld of %lld sightings, since %s",
+                                (long long)st->gone_count, (long long)s->gone_after,
+                                cli_time(c, st->gone_since)));
+}
+
 static void print_state(struct cli *c, const struct check_state *st)
 {
     char hex[SHA256_HEX];
@@ -225,6 +241,7 @@ static int show_text(struct cli *c, const struct source *s, const struct check_s
     struct listing l = {.c = c};
     print_declared(c, s);
     print_health(c, s, st);
+    print_gone(c, s, st);
     print_state(c, st);
     table_begin(&l.table, c, "latest checks|outcome|http|because|detail");
     if (check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err) != RC_OK)

@@ -37,12 +37,14 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     if (rc == RC_OK) {
+        TRY(children_allow(c->ledger, &a, &before, s, &c->err));
         s->no = before.no;
         s->created_at = before.created_at;
         s->retired_at = before.retired_at;
         s->updated_at = now;
         s->parent_no = before.parent_no;
         s->entry = before.entry;
+        s->unlisted_at = before.unlisted_at;
         TRY(source_put(c->ledger, s, now, &c->err));
         TRY(project_all_of_source(c->ledger, &c->inst, s, now, &c->err));
         TRY(children_set(c->ledger, &c->inst, s, before.level, now, &c->err));

@@ -92,6 +92,8 @@ static void set_next(struct look *k, const struct fetch_res *res, int64_t last, 
  * the version is forgotten then, so that its return is news. */
 static bool confirm_gone(const struct source *s, struct check_state *st, int64_t now)
 {
+    if (source_is_entry(s)) /* its listing decides */
+        return false;
     if (!st->has_seen || st->gone_count < s->gone_after || now - st->gone_since < GONE_SPREAD_MS)
         return false;
     st->has_seen = false;

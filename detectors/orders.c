@@ -55,7 +55,7 @@ void orders_free(struct orders **o)
 
 static bool matches(const struct order *w, const struct source *s)
 {
-    if (s->retired_at >= 0)
+    if (s->retired_at >= 0 || source_is_unlisted(s))
         return false;
     return w->trigger < 0 || trigger_of_type(s, (enum trigger_type)w->trigger, 0);
 }
@@ -122,6 +122,8 @@ static enum rc want_one(struct orders *o, const struct wanted *w, struct order *
         TRY(source_by_url(o->ledger, &o->arena, w->url, &s, err));
     if (s.retired_at >= 0)
         return err_set(err, RC_GONE, "source", "the source is retired");
+    if (source_is_unlisted(&s))
+        return err_set(err, RC_GONE, "source", "its listing no longer names it");
     ret->page[ret->n++] = s.no;
     *ret_total = 1;
     return RC_OK;

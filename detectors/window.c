@@ -199,8 +199,12 @@ static void want_all(struct plan *p, const struct conf *conf, bool failed)
         want_cadence(p, &plain);
 }
 
-static bool never_by_itself(const struct source *s)
+static bool never_by_itself(const struct source *s, bool failed)
 {
+    if (source_is_unlisted(s))
+        return true;
+    if (failed && source_is_entry(s))
+        return s->retired_at >= 0;
     for (size_t i = 0; i < s->n_triggers; i++)
         if (s->triggers[i].type != TRIGGER_MANUAL)
             return s->retired_at >= 0;
@@ -211,7 +215,7 @@ struct window_when window_next(const struct source *s, const struct check_state 
                                const struct conf *conf, int64_t now)
 {
     struct plan p = {.s = s, .last = st->checked_at, .now = now, .best = {-1, "manual"}};
-    if (never_by_itself(s))
+    if (never_by_itself(s, st->failures > 0))
         return p.best;
     if (st->checked_at < 0)
         return (struct window_when){now, "first"};

@@ -15,7 +15,8 @@
  * poll_interval_s takes the place of every cadence. The soonest of all counts; a window that has
  * opened since the last look gives the reason, whatever else is due as well. A source with nothing
  * but manual triggers is never due by itself, and neither is one whose last window is over and that
- * has no sweep.
+ * has no sweep. An entry of a listing is due by itself as long as its looks fail, whatever its triggers:
+ * its listing will not name it again as news; one that its listing no longer names never is.
  *
  * The cadence is stretched by a quarter after each look that found nothing new, up to
  * max_interval_s of the source; 0, the default, means that it is kept as declared. A change, the

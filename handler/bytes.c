@@ -62,10 +62,15 @@ enum rc bytes_from_spool(struct arena *a, const struct instance *inst, const str
 }
 
 /* The hint is the digest where the detector saw bytes; a claim may have withdrawn has_sha. */
-void bytes_forget(struct arena *a, const struct instance *inst, const struct candidate *c)
+void bytes_forget(struct arena *a, const struct instance *inst, struct ledger *l,
+                  const struct candidate *c)
 {
     struct sha256 sha;
+    struct err ignored;
+    bool needed = true;
     if (hex_decode(str_of(c->version_hint), sha.b, sizeof sha.b) != RC_OK)
+        return;
+    if (inbox_needs(l, &sha, &needed, &ignored) != RC_OK || needed)
         return;
     char *path = spool_path(a, inst, c->version_hint);
     if (path)

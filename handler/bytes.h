@@ -39,7 +39,9 @@ MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst
 MUST_CHECK enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch **engine,
                                const struct source *s, int64_t max_bytes, struct store_put *put,
                                bytes_tick_fn *tick, void *ctx, struct bytes *ret, struct err *err);
-/* Removes the spool's copy of a candidate that needs it no more. */
-void bytes_forget(struct arena *a, const struct instance *inst, const struct candidate *c);
+/* Removes the spool's copy of a candidate that needs it no more, unless another one does: sources with
+ * the same bytes share it. */
+void bytes_forget(struct arena *a, const struct instance *inst, struct ledger *l,
+                  const struct candidate *c);
 
 #endif

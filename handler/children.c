@@ -104,6 +104,7 @@ static enum rc derive(struct arena *a, const struct source *parent, const struct
     TRY(source_derive(a, spec, ret, err));
     ret->parent_no = parent->no;
     ret->entry = c->entry;
+    ret->unlisted_at = c->vintage ? -1 : 0;
     return RC_OK;
 }
 
@@ -223,6 +224,7 @@ static enum rc replace(struct ledger *l, const struct instance *inst, const stru
     s->no = was->no;
     s->created_at = was->created_at;
     s->retired_at = was->retired_at;
+    s->unlisted_at = was->unlisted_at;
     s->updated_at = at;
     TRY(source_put(l, s, at, err));
     return project_all_of_source(l, inst, s, at, err);
@@ -272,6 +274,7 @@ static enum rc follow_removed(struct follow *f, const char *key, struct err *err
     if (rc != RC_OK || child.retired_at >= 0)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     TRY(check_forget(f->l, child.no, -1, err)); /* its return is news */
+    TRY(source_set_listed(f->l, &child, false, f->at, err));
     return announce(f, &child, OUTCOME_gone, DELETED, err);
 }
 
@@ -285,6 +288,8 @@ static enum rc find_or_add(struct follow *f, const struct listing_entry *e, stru
     if (rc == RC_NOT_FOUND)
         return add_child(f, e, url, ret, err);
     TRY(rc);
+    if (source_is_unlisted(ret))
+        TRY(source_set_listed(f->l, ret, true, f->at, err));
     return ret->retired_at >= 0 ? RC_OK : move_child(f, ret, url, err);
 }
 
@@ -388,6 +393,38 @@ struct family {
     enum level before;
     int64_t at;
 };
+
+static bool is_listing(const struct source *s)
+{
+    return strcmp(s->detector, "manifest") == 0;
+}
+
+/* There is one: ctx is the field that may not change. */
+static enum rc refuse(void *ctx, const struct source *child, struct err *err)
+{
+    (void)child;
+    return err_set(err, RC_INVALID, ctx,
+                   "cannot become this, as it has sources under it: retire it and add another");
+}
+
+enum rc children_allow(struct ledger *l, struct arena *a, const struct source *before,
+                       const struct source *s, struct err *err)
+{
+    struct source parent;
+    char url[] = "url", detector[] = "detector";
+    if (source_is_template(before) != source_is_template(s))
+        TRY(source_each_child(l, before->no, refuse, url, err));
+    if (is_listing(before) != is_listing(s))
+        TRY(source_each_child(l, before->no, refuse, detector, err));
+    if (!before->parent_no)
+        return RC_OK;
+    TRY(source_by_no(l, a, before->parent_no, &parent, err));
+    if (s->level < parent.level)
+        return err_set(err, RC_INVALID, "sensitivity",
+                       "must not be below its parent's level: %s has %s", parent.id,
+                       level_name(parent.level));
+    return RC_OK;
+}
 
 /* A child that had its parent's level goes with it, also down; another one only up. */
 static enum level level_of(const struct family *f, const struct source *child)

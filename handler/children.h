@@ -9,7 +9,8 @@
  *      address: it is in a child's id and title at level public only.
  *   3. (I12) Headers and pin of the parent go to the parent's own origin; a child elsewhere has none.
  *   4. Absence from a complete listing is a deletion (DESIGN section 3.10), of the child's bytes: the
- *      child stays and goes on when its entry returns. A child that was retired by hand stays so.
+ *      child stays and goes on when its entry returns; until then it is not looked at, whatever its own
+ *      upstream answers (sources.unlisted_at). A child that was retired by hand stays so.
  * All functions run inside the caller's transaction. Called by job and by the source commands.
  */
 #ifndef FRESHET_HANDLER_CHILDREN_H
@@ -38,6 +39,11 @@ MUST_CHECK enum rc children_open(struct ledger *l, const struct instance *inst,
                                  const struct source *parent, int from, int year, int64_t at,
                                  struct err *err);
 
+/* May a declaration take the place of `before`? RC_INVALID when it would make something else of a
+ * source that has others under it (a template, a listing, or neither), or lower a child below its
+ * parent's level. */
+MUST_CHECK enum rc children_allow(struct ledger *l, struct arena *a, const struct source *before,
+                                  const struct source *s, struct err *err);
 /* The declaration of the parent changed, its level from `before`: its children are made from it anew.
  * What was set on a child by hand is replaced, except a stricter level. */
 MUST_CHECK enum rc children_set(struct ledger *l, const struct instance *inst,

@@ -12,6 +12,8 @@
 #define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
+#define MISSED_AGAIN_MS                                                                            \
+    60000 /* an entry given up here is looked at again: as after a failed check */
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {
@@ -59,7 +61,6 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
     const struct candidate *c = &j->claim->cand;
     struct facts *f = &j->facts;
     int64_t now = clock_now();
-    bool dead = false;
     struct inbox_finish fin = {.cand_no = c->no,
                                .src_no = c->src_no,
                                .lease_token = c->lease_token,
@@ -77,9 +78,9 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
     if (f->source)
         TRY(prov_render(j->env->arena, f, &fin.prov, err));
     fin.next_attempt_at = now + wait_ms;
-    TRY(inbox_finish(j->env->ledger, &fin, now, &dead, err));
+    TRY(inbox_finish(j->env->ledger, &fin, now, &j->dead, err));
     j->ended = true;
-    j->end.result = result_of(end, dead);
+    j->end.result = result_of(end, j->dead);
     j->end.reason = reason;
     return RC_OK;
 }
@@ -132,6 +133,8 @@ static enum rc gate(struct job *j, struct err *err)
     (void)source_log_name(&j->source, j->end.source);
     if (j->source.retired_at >= 0 && !job_is_rollback(j))
         return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
+    if (!j->claim->resumed && source_is_unlisted(&j->source) && !job_claims_gone(j))
+        return finish(j, INBOX_NOOP, "UNLISTED", 0, err); /* a check was under way meanwhile */
     if (j->claim->resumed && j->head.cand_no > c->no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
     if (!j->claim->resumed && c->has_sha && is_head(j, &c->sha))
@@ -140,6 +143,35 @@ static enum rc gate(struct job *j, struct err *err)
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
+
+static enum outcome outcome_of(const char *reason)
+{
+    static const struct {
+        const char *reason;
+        enum outcome outcome;
+    } rows[] = {{"GONE", OUTCOME_gone},
+                {"DENIED", OUTCOME_denied},
+                {"RATE_LIMITED", OUTCOME_rate_limited},
+                {"NOT_READY", OUTCOME_not_ready},
+                {"BLOCKED", OUTCOME_blocked}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strcmp(rows[i].reason, reason) == 0)
+            return rows[i].outcome;
+    return OUTCOME_unavailable;
+}
+
+/* The listing has said its word about this version of an entry and will not repeat it: when this was
+ * the last try, the scheduler goes on. */
+static enum rc miss_entry(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    const struct facts *f = &j->facts;
+    if (!source_is_entry(&j->source) || (strcmp(f->result, "retry") == 0 && !j->dead))
+        return RC_OK;
+    TRY(check_missed(l, j->source.no, outcome_of(f->reason), f->reason, f->finalized_at,
+                     f->finalized_at + MISSED_AGAIN_MS, err));
+    return job_project(ctx, l, err);
+}
 
 static enum rc get_bytes(struct job *j, struct err *err)
 {
@@ -187,8 +219,9 @@ static enum rc take_in(struct job *j, struct err *err)
         return RC_OK;
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
-        return finish(j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
-                      job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), err);
+        return finish_with(
+            j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
+            job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), miss_entry, err);
     if (is_head(j, &j->bytes.sha))
         return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
     TRY(job_is_blocked(j, &j->bytes.sha, &blocked, err));
@@ -295,12 +328,15 @@ static enum rc check(struct job *j, struct err *err)
     return RC_OK;
 }
 
-/* That something waits is told only where the level shows it. */
+/* That something waits is told only where the level shows it. A promotion after approval has no
+ * validators to tell the clocks by, so they are moved here. */
 static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
     if (!job_claims_gone(j))
         TRY(job_has_object(j, TIER_RESTRICTED, err));
+    if (j->bytes.fetched)
+        TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
     return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
 }
 
@@ -448,7 +484,7 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
     entries_close(&j.listing_before);
     arena_release(&j.reports);
     if (rc == RC_OK && j.end.result != WORK_RETRY)
-        bytes_forget(env->arena, env->inst, &claim->cand);
+        bytes_forget(env->arena, env->inst, env->ledger, &claim->cand);
     *ret = j.end;
     return rc;
 }
@@ -459,9 +495,11 @@ enum rc job_give_up(const struct job_env *env, const struct job_claim *claim, en
     struct job j = {.env = env, .claim = claim};
     bool moved = why == RC_CONFLICT; /* the documents are out of date: at once again */
     begin_end(claim, &j.end);
-    TRY(finish(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
-               moved ? "HEAD_MOVED" : rc_name(why),
-               moved ? 0 : job_backoff(claim->cand.attempts, -1), err));
+    if (source_by_no(env->ledger, env->arena, claim->cand.src_no, &j.source, err) != RC_OK)
+        j.source = (struct source){0}; /* the run must end all the same */
+    TRY(finish_with(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
+                    moved ? "HEAD_MOVED" : rc_name(why),
+                    moved ? 0 : job_backoff(claim->cand.attempts, -1), miss_entry, err));
     *ret = j.end;
     return RC_OK;
 }

@@ -25,6 +25,8 @@
  *      block is lifted. What the detector remembers stays, so that it does not come every time.
  *   7. Bytes with the content of the head (reordered, reformatted, within precision) end as the no-op
  *      BYTE_ONLY: head and feed stay.
+ *   8. An entry of a listing whose bytes could not be had by the last try is due again for the scheduler,
+ *      and shown as failing, by the same transaction: its listing will not name it again.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H

@@ -29,6 +29,7 @@ struct job {
     struct facts facts;
     struct work_end end;
     bool ended;
+    bool dead; /* it was the last try */
 };
 
 enum tier job_tier(const struct job *j);

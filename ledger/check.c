@@ -80,6 +80,17 @@ enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct er
     return query_run(l, Q_STATE_FORGET, err, "im", src_no, due_at);
 }
 
+enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o, const char *detail,
+                     int64_t now, int64_t due_at, struct err *err)
+{
+    return query_run(l, Q_STATE_MISSED, err, "ittii", src_no, outcome_name(o), detail, now, due_at);
+}
+
+enum rc check_reached(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
+{
+    return query_run(l, Q_STATE_REACHED, err, "ii", src_no, now);
+}
+
 static const char *or_null(const char *s)
 {
     return *s ? s : NULL;

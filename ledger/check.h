@@ -28,10 +28,18 @@ struct check_state {
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
 
-/* What was seen of a source (digest, validators, cursor) is forgotten, inside the caller's
+/* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the caller's
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
  * retired; -1 leaves it as it was. WRITE role. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
+/* The handler could not get the bytes of an entry that a listing names: a failure like one of a check,
+ * and the source is looked at again at due_at, although its triggers are manual. Nothing when it is no
+ * entry, not named any more, or retired. Inside the caller's transaction. WRITE role. */
+MUST_CHECK enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o,
+                                const char *detail, int64_t now, int64_t due_at, struct err *err);
+/* The handler has read the bytes of a source: the clocks move as after a check. Inside the caller's
+ * transaction. WRITE role. */
+MUST_CHECK enum rc check_reached(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
 /* A source and its state in one read, for a check. Inside ledger_read_begin it costs no lock. */
 MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
                               struct source *ret_source, struct check_state *ret_state,
@@ -90,7 +98,8 @@ MUST_CHECK enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_d
 MUST_CHECK enum rc check_due_after(struct ledger *l, int64_t now, int64_t after_at,
                                    int64_t after_no, int64_t max, check_due_fn *fn, void *ctx,
                                    struct err *err);
-/* Every source that is not retired, by number; due_at is -1. fn only collects: the read is open. */
+/* Every source that is not retired nor missing from its listing, by number; due_at is -1. fn only
+ * collects: the read is open. */
 MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);

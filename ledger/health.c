@@ -63,6 +63,13 @@ static void say_why(const struct health_facts *f, struct health *h)
 {
     char at[TIME_MAX], checks[40] = "check";
     size_t room = sizeof h->reason;
+    bool settled =
+        h->state == HEALTH_ok || h->state == HEALTH_gone || h->state == HEALTH_unverified;
+    if (f->removed_at >= 0 && settled) { /* nobody expects bytes any more */
+        time_or_never(f->removed_at, at);
+        snprintf(h->reason, room, "Removed upstream on %s.", at);
+        return;
+    }
     switch (h->state) {
     case HEALTH_never_checked:
         time_or_never(f->next_check_at, at);

@@ -204,18 +204,15 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
 enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
                      struct err *err)
 {
-    bool dead = false;
     TRY(ledger_begin(l, err));
-    enum rc rc = finish(l, f, now, &dead, err);
+    enum rc rc = finish(l, f, now, ret_dead, err);
     if (rc == RC_OK && f->also)
         rc = f->also(f->also_ctx, l, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;
     }
-    TRY(ledger_commit(l, err));
-    *ret_dead = dead;
-    return RC_OK;
+    return ledger_commit(l, err);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------- */
@@ -319,6 +316,16 @@ enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     *ret = at;
+    return RC_OK;
+}
+
+enum rc inbox_needs(struct ledger *l, const struct sha256 *sha, bool *ret, struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_INBOX_NEEDS_SHA, &one, err, "h", sha);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
     return RC_OK;
 }
 

@@ -45,7 +45,7 @@ typedef enum rc run_also_fn(void *ctx, struct ledger *l, struct err *err);
  *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
  *   FAILED  deterministic failure; candidate done, result failed
  *   RETRY   transient; candidate ready again at next_attempt_at, or dead when attempts are used up
- * qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
+ * *ret_dead tells so, to `also` as well. qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
 enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY };
 struct inbox_finish {
     int64_t cand_no, src_no, lease_token;
@@ -76,6 +76,9 @@ struct inbox_stats {
 MUST_CHECK enum rc inbox_stats(struct ledger *l, struct inbox_stats *ret, struct err *err);
 /* Earliest next_attempt_at of a ready candidate, -1 when none. */
 MUST_CHECK enum rc inbox_next_at(struct ledger *l, int64_t *ret, struct err *err);
+/* Is a candidate ready or leased that has these bytes? */
+MUST_CHECK enum rc inbox_needs(struct ledger *l, const struct sha256 *sha, bool *ret,
+                               struct err *err);
 typedef enum rc candidate_fn(void *ctx, const struct candidate *c, struct err *err);
 /* state "" for all; newest first. */
 MUST_CHECK enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn,

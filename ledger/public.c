@@ -231,7 +231,8 @@ static struct public_source_row view_source(const struct query *q)
         .next_check_at = col_time(q, 8),
         .last_outcome = col_view(q, 9),
         .verified_at = col_time(q, 10),
-        .retired = col_i64(q, 11) != 0};
+        .retired = col_i64(q, 11) != 0,
+        .removed_at = col_time(q, 12)};
 }
 
 enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,

@@ -71,7 +71,7 @@ enum rc query_error(struct ledger *l, struct err *err, const char *doing);
 /* A write outside a transaction is a mistake of ours. */
 MUST_CHECK enum rc ledger_need_tx(const struct ledger *l, struct err *err);
 /* Reads a row that begins with the columns of SOURCE_BY_NO. source.c */
-#define SOURCE_COLUMNS 7
+#define SOURCE_COLUMNS 8
 struct source;
 MUST_CHECK enum rc source_from_row(struct arena *a, const struct query *q, struct source *ret,
                                    struct err *err);

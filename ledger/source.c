@@ -24,13 +24,31 @@ static int64_t first_due(const struct source *s, int64_t now)
     return s->n_triggers ? -1 : now;
 }
 
+bool source_is_entry(const struct source *s)
+{
+    return s->parent_no && s->unlisted_at >= 0;
+}
+
+bool source_is_unlisted(const struct source *s)
+{
+    return s->parent_no && s->unlisted_at > 0;
+}
+
+/* An entry that could not be fetched is due although it is looked at by hand only, and stays so. */
+static bool waits_for_listing(const struct source *old, const struct source *s)
+{
+    return source_is_entry(old) && old->retired_at < 0 && first_due(old, 0) < 0 &&
+           first_due(s, 0) < 0;
+}
+
 enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err)
 {
     int64_t no;
     TRY(ledger_need_tx(l, err));
-    enum rc rc = query_run(l, Q_SOURCE_ADD, err, "stttttimt", s->spec, s->id, s->url, s->detector,
-                           s->collection, level_name(s->level), now,
-                           s->parent_no ? s->parent_no : -1, s->parent_no ? s->entry : NULL);
+    enum rc rc =
+        query_run(l, Q_SOURCE_ADD, err, "stttttimtm", s->spec, s->id, s->url, s->detector,
+                  s->collection, level_name(s->level), now, s->parent_no ? s->parent_no : -1,
+                  s->parent_no ? s->entry : NULL, source_is_entry(s) ? s->unlisted_at : -1);
     if (rc == RC_CONFLICT)
         return err_set(err, RC_CONFLICT, "id",
                        "\"%s\" is taken: change it with `freshet source set`, or choose another id",
@@ -56,9 +74,10 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     /* Validators belong to the URL that gave them; a moved source is looked at afresh. */
     if (rc == RC_OK && strcmp(old.url, s->url) != 0)
         rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);
-    if (rc == RC_OK)
+    if (rc == RC_OK && !waits_for_listing(&old, s))
         rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
-                       old.retired_at >= 0 ? (int64_t)-1 : first_due(s, now));
+                       old.retired_at >= 0 || source_is_unlisted(&old) ? (int64_t)-1
+                                                                       : first_due(s, now));
     if (rc == RC_OK)
         rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
     arena_release(&a);
@@ -75,10 +94,20 @@ enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err 
 enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err)
 {
     TRY(query_run(l, Q_SOURCE_RESUME, err, "i", s->no));
-    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, first_due(s, now)));
+    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
+                  source_is_unlisted(s) ? (int64_t)-1 : first_due(s, now)));
     TRY(replay_append(l, now, "source.resume", s->no, "", STR("{}"), err));
     s->retired_at = -1;
     return RC_OK;
+}
+
+enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64_t now,
+                          struct err *err)
+{
+    TRY(ledger_need_tx(l, err));
+    s->unlisted_at = listed ? 0 : now;
+    TRY(query_run(l, Q_SOURCE_UNLISTED_SET, err, "ii", s->no, s->unlisted_at));
+    return query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? first_due(s, now) : -1);
 }
 
 /* A row of SOURCE_* is parsed again: the spec is the truth. */
@@ -95,6 +124,7 @@ enum rc source_from_row(struct arena *a, const struct query *q, struct source *r
     s.retired_at = col_time(q, 4);
     s.parent_no = col_i64(q, 5);
     s.entry = s.parent_no ? col_text(a, q, 6) : "";
+    s.unlisted_at = col_time(q, 7);
     if (!s.entry)
         return err_set(err, RC_NOMEM, "", "no memory for a source");
     *ret = s;

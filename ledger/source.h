@@ -61,6 +61,7 @@ struct source {
      * whoever adds it, not part of the declaration. parent_no 0: none, entry "". */
     int64_t parent_no;
     const char *entry;
+    int64_t unlisted_at; /* of an entry: since when its listing does not name it, 0 while it does */
     const char *id, *title, *url, *detector, *collection, *boundary_type, *license, *media_type,
         *feature_key, *pin_sha256, *adapter; /* "" when absent */
     const char *probe_url,
@@ -134,6 +135,13 @@ MUST_CHECK enum rc source_each_child(struct ledger *l, int64_t parent_no, source
 /* A URL with {year} is a template: never fetched itself, it has a source per vintage under it. */
 #define SOURCE_YEAR "{year}"
 bool source_is_template(const struct source *s);
+/* The listing of an entry names it (listed), or does so no more; then it has no next check. Inside the
+ * caller's transaction. WRITE role. */
+MUST_CHECK enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64_t now,
+                                     struct err *err);
+/* Of a listing: it is looked at when the listing says so, and the listing alone tells that it is gone. */
+bool source_is_entry(const struct source *s);
+bool source_is_unlisted(const struct source *s);
 
 #define SOURCE_LOG_NAME_MAX 80
 /* How logs and messages for the log name a source: its id, or "#17" where the level is restricted

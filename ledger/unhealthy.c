@@ -14,6 +14,7 @@ struct health_facts health_facts_of(const struct source *s, const struct check_s
                                  .verified_at = st->verified_at,
                                  .failures = st->failures,
                                  .next_check_at = st->next_check_at,
+                                 .removed_at = source_is_unlisted(s) ? s->unlisted_at : -1,
                                  .last_outcome = str_of(st->last_outcome)};
 }
 

@@ -4,6 +4,9 @@
 -- that names it. `entry` is its key in the listing, or the year.
 ALTER TABLE sources ADD COLUMN parent_no INTEGER REFERENCES sources;
 ALTER TABLE sources ADD COLUMN entry TEXT;
+-- Of an entry of a listing: since when that does not name it any more, 0 while it does. NULL for all
+-- other sources.
+ALTER TABLE sources ADD COLUMN unlisted_at INTEGER;
 CREATE UNIQUE INDEX sources_entry ON sources (parent_no, entry) WHERE parent_no IS NOT NULL;
 
 -- How far a detector has come that reads more than validators: the value of a probe, the newest
@@ -122,6 +125,9 @@ UPDATE checks SET prev_no =
 UPDATE source_state SET last_check_no =
     (SELECT max(c.check_no) FROM checks c WHERE c.src_no = source_state.src_no);
 DROP INDEX checks_source;
+
+-- Who still needs the spool's copy of these bytes?
+CREATE INDEX inbox_open_sha ON inbox (sha) WHERE state IN ('ready', 'leased') AND sha IS NOT NULL;
 
 -- What was found outside every window, for `freshet monitor`.
 CREATE INDEX inbox_unexpected ON inbox (cand_no) WHERE unexpected = 1;

@@ -14,6 +14,7 @@ static struct health_facts fine(void)
                                  .reached_at = NOW - 60000,
                                  .verified_at = NOW - DAY_MS,
                                  .next_check_at = NOW + 3600000,
+                                 .removed_at = -1,
                                  .last_outcome = STR("not_modified")};
 }
 
