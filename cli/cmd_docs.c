@@ -2,6 +2,7 @@
  * the committed pages with this output, so they cannot drift.
  * Called by main_freshet.c. */
 #include "cli/cli.h"
+#include "cli/docs_sources.h"
 #include "ledger/check.h"
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -122,7 +123,10 @@ int cmd_docs(struct cli *c)
     static const struct {
         const char *name;
         void (*print)(void);
-    } pages[] = {{"settings", print_settings}, {"cli", print_cli}, {"outcomes", print_outcomes}};
+    } pages[] = {{"settings", print_settings},
+                 {"cli", print_cli},
+                 {"outcomes", print_outcomes},
+                 {"sources", docs_sources}};
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
         if (strcmp(pages[i].name, c->args[0]) == 0) {
             pages[i].print();

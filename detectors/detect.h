@@ -9,7 +9,7 @@
  *   3. Failure is never "no change": state moves only on an answer that proves something.
  *   4. Memory is bounded by max_concurrency, not by the number of sources.
  *   5. No host has more checks under way than there is room left for others: one slow host takes half
- *      of the room, n of them leave an n+1st, so whoever comes late still finds some.
+ *      of the room at most, a second one half of what it left, and so on.
  *   6. A source whose stored declaration cannot be read fails by itself: its check is a failure with a
  *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
  *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is

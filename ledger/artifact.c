@@ -21,7 +21,7 @@ enum rc artifact_known(struct ledger *l, const struct sha256 *sha, const char *t
 enum rc artifact_awaited(struct ledger *l, const struct sha256 *sha, bool *ret, struct err *err)
 {
     int64_t one;
-    return there(query_i64(l, Q_ARTIFACT_AWAITED, &one, err, "h", sha), ret);
+    return there(query_i64(l, Q_INBOX_NEEDS_SHA, &one, err, "h", sha), ret);
 }
 
 enum rc artifact_forget(struct ledger *l, int64_t *ret_n, struct err *err)

@@ -50,7 +50,7 @@ const char *source_header_secret(const struct source_header *h);
 
 /* manifest{}: how a listing is read; "" when absent. */
 struct source_manifest {
-#define X(name, kind) const char *name;
+#define X(name, kind, help) const char *name;
 #include "ledger/manifest_fields.def"
 #undef X
 };

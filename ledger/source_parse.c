@@ -425,7 +425,7 @@ static enum rc read_probe(yyjson_val *decl, struct source *s, struct err *err)
 static enum rc read_manifest(yyjson_val *decl, struct source *s, struct err *err)
 {
     const struct option options[] = {
-#define X(name, kind) {#name, &s->manifest.name, kind},
+#define X(name, kind, help) {#name, &s->manifest.name, kind},
 #include "ledger/manifest_fields.def"
 #undef X
     };

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     arena_init(&scratch, 256u << 20);
     for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
         struct source_manifest o = {
-#define X(name, kind) .name = "",
+#define X(name, kind, help) .name = "",
 #include "ledger/manifest_fields.def"
 #undef X
         };
