@@ -127,10 +127,12 @@ is "unseen by others" "$(get "$ops" '/admin/rollbacks?limit=1' | jq '.rollbacks 
 dead_one() { # a source whose bytes cannot be had, ID
     control '{"path":"/back/busy.json","status":200}'
     freshet source add --id "$1" --url "$u/back/busy.json" --collection tests --trigger '{"type":"manual"}'
+    # shellcheck disable=SC2086 # a list of process ids
     kill -STOP $handlers
     freshet check source "$1" >/dev/null
     rm -f "$FRESHET_DIR"/spool/*
     control '{"path":"/back/busy.json","status":503}'
+    # shellcheck disable=SC2086 # a list of process ids
     kill -CONT $handlers
 }
 # shellcheck disable=SC2009 # by parent
