@@ -12,7 +12,7 @@
 
 #define BUCKETS 2048
 #define HOSTS 16384       /* counters; hosts that meet in one share it: later, never wrong */
-#define PATIENCE_MIN 128  /* sources in a row that have to wait for their host, before a pause */
+#define PATIENCE_MIN 16   /* sources in a row that have to wait for their host, before a pause */
 #define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
 #define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
 
