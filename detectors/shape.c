@@ -228,7 +228,7 @@ static bool is_error_report(struct str head)
     if (!str_starts(s, STR("<")))
         return false;
     struct str name = {s.p + 1, 0};
-    while (name.n + 1 < s.n && !memchr(" \t\r\n/>", s.p[name.n + 1], 6))
+    while (name.n + 1 < s.n && (s.p[name.n + 1] == '\0' || !strchr(" \t\r\n/>", s.p[name.n + 1])))
         name.n++;
     const char *colon = memchr(name.p, ':', name.n);
     if (colon)

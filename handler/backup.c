@@ -49,11 +49,6 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
-static void chunk_free(char **p)
-{
-    free(*p);
-}
-
 static enum rc make_dir(const char *path, mode_t mode, struct err *err)
 {
     return mkdir(path, mode) == 0 || errno == EEXIST ? RC_OK : fail(err, "make", path);
@@ -90,10 +85,10 @@ static enum rc copy_small(const struct copy *c, const char *name, struct err *er
 
 static enum rc pump(int from, int to, struct sha256 *ret, struct err *err)
 {
-    CLEANUP(chunk_free) char *chunk = malloc(CHUNK);
+    static char chunk[CHUNK]; /* of this call only; too large for a stack */
     CLEANUP(digest_free) struct digest *d = digest_new();
     ssize_t n = 0;
-    if (!chunk || !d)
+    if (!d)
         return err_set(err, RC_NOMEM, "", "no memory to copy");
     while ((n = read(from, chunk, CHUNK)) > 0) {
         digest_add(d, chunk, (size_t)n);

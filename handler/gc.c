@@ -155,10 +155,12 @@ static enum rc see_outer(struct sweep *s, const char *path, const char *name, st
 
 static enum rc see_temp(struct sweep *s, const char *path, const char *name, struct err *err)
 {
-    int slot;
-    if (sscanf(name, "slot-%d-", &slot) != 1)
+    struct str rest = str_of(name), word, number;
+    int64_t slot;
+    if (!str_next(&rest, '-', &word) || !str_is(word, "slot") || !str_next(&rest, '-', &number) ||
+        str_to_i64(number, &slot) != RC_OK || slot < 0 || slot > INT_MAX)
         return RC_OK;
-    CLEANUP(close_fd) int lock = work_lock_slot(s->inst, slot);
+    CLEANUP(close_fd) int lock = work_lock_slot(s->inst, (int)slot);
     return lock < 0 ? RC_OK : take_away(s, GC_TEMP, path, err);
 }
 

@@ -166,9 +166,10 @@ static enum redact_action ask(struct walk *w, const char *path, const char *name
     size_t before = strlen(path), dot = before > 0, n = strlen(name);
     if (before + dot + n >= PATH_BYTES)
         return REDACT_DROP;
-    memcpy(out, path, before);
-    memcpy(out + before, ".", dot);
-    memcpy(out + before + dot, name, n + 1);
+    char *p = mempcpy(out, path, before);
+    if (dot)
+        *p++ = '.';
+    memcpy(p, name, n + 1);
     return redact_action(w->doc, w->level, out);
 }
 

@@ -53,7 +53,8 @@ is "everything, oldest first" "$(get "$base/changes?since=0&limit=100" | jq -r '
 is "how fresh" "$(get "$base/freshness/ks-counties" | jq -r '[.source_id, .state] | join(" ")')" 'ks-counties current'
 has "as a picture" "$(get "$base/badges/ks-counties.svg")" '<svg.*Updated on 20'
 is "as shields.io data" "$(get "$base/badges/ks-counties.json" | jq .schemaVersion)" 1
-is "what is watched" "$(get "$base/sources" | jq '[.sources[]? // .results[]?] | length')" "$((n - 1))"
+is "what is watched" "$(get "$base/sources" | jq '[.results[] | select(.parent == null)] | length')" "$((n - 1))"
+is "and what a listing named" "$(get "$base/sources" | jq '[.results[] | select(.parent == "ks-places")] | length')" 3
 entry=$(get "$base/changes?source=ks-counties&limit=1" | jq -c '.results[0]')
 for ref in prov_ref delta_manifest_ref; do
     is "$ref answers" "$(status "$(echo "$entry" | jq -r .$ref)")" 200
