@@ -59,7 +59,7 @@ static int print_text(struct cli *c, struct report *r, const struct gc_counts *n
                  (long long)n->files[k], gc_kind_name((enum gc_kind)k),
                  human_bytes(n->bytes[k], size));
     if (n->young)
-        cli_note(c, "%lld objects without a row are younger than an hour and stay for now\n",
+        cli_note(c, "%lld objects without a row are younger than an hour: they stay until then\n",
                  (long long)n->young);
     return CLI_DONE;
 }

@@ -31,7 +31,7 @@ const char *gc_kind_name(enum gc_kind k); /* "object" */
 struct gc_counts {
     int64_t files[GC_KINDS], bytes[GC_KINDS];
     int64_t rows;  /* of artifacts that nothing named */
-    int64_t young; /* objects without a row that are left for now */
+    int64_t young; /* objects without a row that are left: younger than an hour */
 };
 /* Told of every file that goes; path is relative to the instance. */
 typedef void gc_fn(void *ctx, enum gc_kind k, const char *path, int64_t bytes);
