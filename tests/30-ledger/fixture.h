@@ -28,12 +28,24 @@ static struct err fix_err;
 static char fix_dir[64];
 static struct arena fix_arena;
 
+/* The policy of the instance, from now on. */
+static inline void fix_policy(const char *json)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/policy.json", fix_dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(json, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
 static inline void fix_make(void)
 {
     snprintf(fix_dir, sizeof fix_dir, "/tmp/freshet-test-XXXXXX");
     assert_non_null(mkdtemp(fix_dir));
     arena_init(&fix_arena, 64u << 20);
     OK(ledger_create(fix_dir, digest_sha256, &fix_err));
+    fix_policy("{\"version\": \"1\"}");
 }
 
 static inline void fix_drop(void)
