@@ -130,16 +130,17 @@ static void print_policy(const char *name, enum gate_verdict v, const char *code
 
 static void print_policies(void)
 {
-    puts("# Policies\n\n"
-         "Before a change is promoted it meets every policy below; what each asks is said per level in "
-         "`policy.json`\n"
-         "(schema: `schemas/policy.schema.json`). Printed from `handler/policies.def` by `freshet docs "
-         "policy`.\n"
-         "A broken one holds the change until a person decides, or denies it; the worst counts. "
-         "Without a\n"
-         "valid `policy.json` nothing is promoted. Rules about the bytes that hold a change "
-         "(`handler/rules.def`) can be waived too.\n\n"
-         "| policy | when broken | reason | waivable | asks that |\n|---|---|---|---|---|");
+    puts(
+        "# Policies\n\n"
+        "Before a change is promoted it meets every policy below; what each asks is said per level in "
+        "`policy.json`\n"
+        "(schema: `schemas/policy.schema.json`). Printed from `handler/policies.def` by `freshet docs "
+        "policy`.\n"
+        "A broken one holds the change until a person decides, or denies it; the worst counts. "
+        "Without a\n"
+        "valid `policy.json` nothing is promoted. Rules about the bytes that hold a change "
+        "(`handler/rules.def`) can be waived too.\n\n"
+        "| policy | when broken | reason | waivable | asks that |\n|---|---|---|---|---|");
     gate_each_policy(print_policy);
     printf("\n## policy.json as `freshet init` writes it\n\n```jsonc\n%s```\n", policy_sample);
 }

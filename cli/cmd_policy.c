@@ -23,7 +23,7 @@ struct look {
 
 static enum rc read_policy(struct cli *c, struct policy *ret)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     if (!c->n_args)
         return policy_load(&c->arena, c->inst.dir, digest_sha256, ret, &c->err);
     buf_init(&text, POLICY_BYTES_MAX);

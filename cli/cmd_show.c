@@ -85,17 +85,16 @@ static enum rc print_decision(void *ctx, const struct decision *d, struct err *e
     yyjson_val *doc, *f;
     size_t i, n;
     event_line(c, "policy",
-               arena_printf(&c->arena, "%s%s%s, version %s, %s", d->verdict,
-                            *d->reason ? ": " : "", d->reason, d->policy_version,
-                            cli_time(c, d->at)));
+               arena_printf(&c->arena, "%s%s%s, version %s, %s", d->verdict, *d->reason ? ": " : "",
+                            d->reason, d->policy_version, cli_time(c, d->at)));
     TRY(json_parse(&c->arena, d->doc, 0, "a decision", &doc, err));
     yyjson_arr_foreach(yyjson_obj_get(doc, "findings"), i, n, f)
     {
         int64_t waiver = yyjson_get_sint(yyjson_obj_get(f, "waiver"));
-        const char *by = waiver ? arena_printf(&c->arena, "; let pass by waiver %lld",
-                                               (long long)waiver)
-                         : *text_of(f, "passed_by") ? "; approved"
-                                                    : "";
+        const char *by =
+            waiver ? arena_printf(&c->arena, "; let pass by waiver %lld", (long long)waiver)
+            : *text_of(f, "passed_by") ? "; approved"
+                                       : "";
         event_line(c, "",
                    arena_printf(&c->arena, "%s: %s%s", text_of(f, "reason"), text_of(f, "detail"),
                                 by ? by : ""));

@@ -38,10 +38,11 @@ static enum rc ask_to_lower(struct cli *c, const struct source *before, struct s
     const char *by = cli_opt(c, "by"), *note = cli_opt(c, "note");
     TRY(level_ask(c->ledger, before->no, before->level, s->level, by ? by : "operator",
                   note ? note : "no reason was given", now, id, &c->err));
-    fprintf(stderr,
-            "freshet: %s: %s stays %s until a second person says yes: freshet approve %s --reviewer "
-            "NAME --note TEXT\n",
-            c->command->name, s->id, level_name(before->level), id);
+    fprintf(
+        stderr,
+        "freshet: %s: %s stays %s until a second person says yes: freshet approve %s --reviewer "
+        "NAME --note TEXT\n",
+        c->command->name, s->id, level_name(before->level), id);
     TRY(levels_declare(&c->arena, s, before->level, &kept, &c->err));
     *s = kept;
     return RC_OK;

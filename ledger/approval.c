@@ -179,7 +179,8 @@ enum rc level_ask(struct ledger *l, int64_t src_no, enum level old, enum level t
     uuid7(now, uuid);
     snprintf(ret_id, LEVEL_ID_MAX, "lvl_%s", uuid);
     TRY(query_run(l, Q_LEVEL_SUPERSEDE, err, "ii", src_no, now));
-    TRY(query_run(l, Q_LEVEL_ADD, err, "tittt"
+    TRY(query_run(l, Q_LEVEL_ADD, err,
+                  "tittt"
                   "ti",
                   ret_id, src_no, level_name(old), level_name(to), by, note, now));
     return replay_append(l, now, "level.ask", src_no, ret_id, STR("{}"), err);

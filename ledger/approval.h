@@ -35,9 +35,9 @@ MUST_CHECK enum rc approval_source(struct ledger *l, const char *id, int64_t *re
                                    struct err *err);
 
 struct waiting {
-    const char *id, *kind;      /* "change" or "level" */
+    const char *id, *kind;       /* "change" or "level" */
     const char *reason, *detail; /* detail: of a level what it shall become, else "" */
-    const char *author;         /* "" when nobody is known */
+    const char *author;          /* "" when nobody is known */
     int64_t src_no, since;
 };
 /* Oldest first. */

@@ -44,9 +44,10 @@ static enum rc check_waiver(const struct waiver *w, int64_t now, struct err *err
     if (policy_same_person(w->requester, w->reviewer))
         return err_set(err, RC_INVALID, "reviewer", "must be somebody else than the requester");
     if (w->expires_at <= now || w->expires_at > now + WAIVER_LONGEST_MS)
-        return err_set(err, RC_INVALID, "expires",
-                       "must be a time to come, at most a year away: what shall hold longer belongs "
-                       "into " POLICY_FILE);
+        return err_set(
+            err, RC_INVALID, "expires",
+            "must be a time to come, at most a year away: what shall hold longer belongs "
+            "into " POLICY_FILE);
     return RC_OK;
 }
 
@@ -54,7 +55,8 @@ static enum rc add(struct ledger *l, const struct waiver *w, int64_t now, int64_
                    struct err *err)
 {
     char ref[32];
-    TRY(query_run(l, Q_WAIVER_ADD, err, "itttt"
+    TRY(query_run(l, Q_WAIVER_ADD, err,
+                  "itttt"
                   "ii",
                   w->src_no, w->rule, w->requester, w->reviewer, w->note, now, w->expires_at));
     *ret_no = query_last_no(l);

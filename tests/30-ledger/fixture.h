@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "ledger/check.h"
 #include "ledger/inbox.h"
+#include "ledger/policy.h"
 #include "ledger/promote.h"
 
 /* Fails the test with the ledger's own words. */
@@ -45,7 +46,14 @@ static inline void fix_make(void)
     assert_non_null(mkdtemp(fix_dir));
     arena_init(&fix_arena, 64u << 20);
     OK(ledger_create(fix_dir, digest_sha256, &fix_err));
+    /* As init does: the first job finds nothing new about it. */
+    struct ledger *l = NULL;
+    struct policy p;
     fix_policy("{\"version\": \"1\"}");
+    OK(ledger_open(fix_dir, LEDGER_WRITE, digest_sha256, &l, &fix_err));
+    OK(policy_load(&fix_arena, fix_dir, digest_sha256, &p, &fix_err));
+    OK(policy_publish(l, &fix_arena, p.tag, 1, &fix_err));
+    ledger_close(&l);
 }
 
 static inline void fix_drop(void)
