@@ -8,7 +8,6 @@
 #include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
-#include "ledger/approval.h"
 
 #define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
 #define BACKOFF_FIRST_MS 1000
@@ -124,7 +123,7 @@ static bool is_head(const struct job *j, const struct sha256 *sha)
 static enum rc end_rejected(struct job *j, struct err *err)
 {
     bool rejected;
-    TRY(approval_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
+    TRY(inbox_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
     return rejected ? finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
 }
 

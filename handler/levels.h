@@ -11,7 +11,7 @@
 #define FRESHET_HANDLER_LEVELS_H
 
 #include "core/instance.h"
-#include "ledger/approval.h"
+#include "ledger/level.h"
 
 /* All that is approved and open. */
 MUST_CHECK enum rc levels_apply(struct ledger *l, const struct instance *inst, int64_t now,

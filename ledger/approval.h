@@ -18,8 +18,6 @@
 #include "ledger/policy.h"
 #include "ledger/request.h"
 
-#define LEVEL_ID_MAX 48
-
 struct approval_ask {
     const char *id; /* of an event, or of a level request */
     bool approve;
@@ -44,27 +42,5 @@ struct waiting {
 typedef enum rc waiting_fn(void *ctx, const struct waiting *w, struct err *err);
 MUST_CHECK enum rc approval_each(struct ledger *l, int64_t max, waiting_fn *fn, void *ctx,
                                  struct err *err);
-
-/* Was the newest decision about a run that goes on after a hold a rejection? */
-MUST_CHECK enum rc approval_rejected(struct ledger *l, const char *run_id, bool *ret,
-                                     struct err *err);
-
-/* A request to lower a level; replaces one of the same source that waits. Inside the caller's
- * transaction, WRITE role. */
-MUST_CHECK enum rc level_ask(struct ledger *l, int64_t src_no, enum level old, enum level to,
-                             const char *by, const char *note, int64_t now,
-                             char ret_id[LEVEL_ID_MAX], struct err *err);
-/* Approved and not carried out; RC_NOT_FOUND when there is none. */
-struct level_order {
-    int64_t no, src_no;
-    enum level to;
-};
-MUST_CHECK enum rc level_next(struct ledger *l, struct level_order *ret, struct err *err);
-/* Inside the caller's transaction. */
-MUST_CHECK enum rc level_applied(struct ledger *l, const struct level_order *o, int64_t now,
-                                 struct err *err);
-/* Who declared a source; inside the caller's transaction. */
-MUST_CHECK enum rc source_declared_by(struct ledger *l, int64_t src_no, const char *by,
-                                      struct err *err);
 
 #endif

@@ -283,6 +283,16 @@ enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve, const
     return ledger_commit(l, err);
 }
 
+enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err)
+{
+    int64_t no = 0;
+    enum rc rc = query_i64(l, Q_HELD_REJECTED, &no, err, "t", run_id);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK && no != 0;
+    return RC_OK;
+}
+
 enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now, struct err *err)
 {
     int64_t cand;

@@ -66,6 +66,8 @@ MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, 
 MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve,
                                 const char *reviewer, const char *note, int64_t now,
                                 struct err *err);
+/* Was the newest decision about a run that goes on after a hold a rejection? */
+MUST_CHECK enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err);
 /* Ends the run of a change that was rejected (approval.h), unless a handler was faster. Inside the
  * caller's transaction. */
 MUST_CHECK enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now,
