@@ -35,6 +35,7 @@ MUST_CHECK enum rc admin_body(struct req *r, struct resp *w, const char *const *
 
 route_fn checks_post, checks_get;                       /* admin_checks.c */
 route_fn rollbacks_post, rollbacks_get, rollbacks_list; /* admin_rollbacks.c */
+route_fn approvals_post, approvals_list;                /* admin_approvals.c */
 route_fn dead_post, dead_list, dead_one;                /* admin_dead.c */
 
 #endif

@@ -52,6 +52,11 @@ static void check_ledger(struct readiness *x, struct req *r)
     struct err err = {0};
     bool readable = r->ledger && public_meta_get(r->ledger, r->arena, &m, &err) == RC_OK;
     report(x, "ledger", readable ? NULL : "cannot be read");
+    if (readable) /* as the handler found it */
+        report(x, "policy",
+               strcmp(m.policy_version, "closed") == 0
+                   ? "policy.json is not valid: nothing is promoted. See: freshet policy check"
+                   : NULL);
 }
 
 enum rc health_ready(struct req *r, struct resp *w, struct err *err)

@@ -1,20 +1,28 @@
-/* approve, reject: a person's decision on a held change.
+/* approve, reject: a person's decision on what waits: a held change, or a level to be lowered.
  *
  * Invariants
- *   1. A decision names who made it and why; it is kept append-only.
- *   2. After a rejection the public rows no longer say that something is held.
+ *   1. A decision names who made it and why; it is kept append-only, and is not the author's own.
+ *   2. What it decides is done when the command returns, but for a promotion, which a handler does.
  * Called by main_freshet.c. */
-#include "cli/event.h"
+#include "cli/cli.h"
 #include "core/clock.h"
+#include "handler/levels.h"
 #include "handler/project.h"
+#include "ledger/approval.h"
+#include "ledger/inbox.h"
 
-/* The source as it is now, for the public. */
-static enum rc project(struct cli *c, int64_t src_no)
+/* A rejected run ends here and now, with the public rows that told of it. */
+static enum rc end_rejected(struct cli *c, const char *event, int64_t now)
 {
+    int64_t src_no;
     struct source s;
-    TRY(source_by_no(c->ledger, &c->arena, src_no, &s, &c->err));
+    TRY(approval_source(c->ledger, event, &src_no, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
-    enum rc rc = project_source(c->ledger, &c->inst, &s, clock_now(), &c->err);
+    enum rc rc = inbox_end_rejected(c->ledger, event, now, &c->err);
+    if (rc == RC_OK)
+        rc = source_by_no(c->ledger, &c->arena, src_no, &s, &c->err);
+    if (rc == RC_OK)
+        rc = project_source(c->ledger, &c->inst, &s, now, &c->err);
     if (rc != RC_OK) {
         ledger_abort(c->ledger);
         return rc;
@@ -22,17 +30,34 @@ static enum rc project(struct cli *c, int64_t src_no)
     return ledger_commit(c->ledger, &c->err);
 }
 
+static bool is_level(const char *id)
+{
+    return str_starts(str_of(id), STR("lvl_"));
+}
+
 static enum rc decide(struct cli *c, bool approve)
 {
-    struct candidate cand;
-    TRY(event_candidate(c, c->args[0], &cand));
-    if (strcmp(cand.state, "held") != 0)
-        return err_set(&c->err, RC_CONFLICT, "",
-                       "%s is %s, not held: there is nothing to decide. See: freshet queue show %s",
-                       cand.event_id, cand.state, cand.event_id);
-    TRY(inbox_decide(c->ledger, cand.event_id, approve, cli_opt(c, "reviewer"), cli_opt(c, "note"),
-                     clock_now(), &c->err));
-    return project(c, cand.src_no);
+    struct policy policy;
+    int64_t now = clock_now();
+    const char *id = c->args[0];
+    TRY(policy_load(&c->arena, c->inst.dir, digest_sha256, &policy, &c->err));
+    const struct approval_ask ask = {.id = id,
+                                     .approve = approve,
+                                     .reviewer = cli_opt(c, "reviewer"),
+                                     .note = cli_opt(c, "note"),
+                                     .policy = &policy};
+    TRY(approval_decide(c->ledger, &ask, now, &c->err));
+    if (is_level(id))
+        return levels_apply(c->ledger, &c->inst, now, &c->err);
+    return approve ? RC_OK : end_rejected(c, id, now);
+}
+
+static const char *words(const char *id, bool approve)
+{
+    if (is_level(id))
+        return approve ? "Approved. The level is lowered.\n" : "Rejected. The level stays.\n";
+    return approve ? "Approved. A handler promotes it next (or: freshet work).\n"
+                   : "Rejected. Nothing was promoted.\n";
 }
 
 static int run(struct cli *c, bool approve)
@@ -47,8 +72,7 @@ static int run(struct cli *c, bool approve)
     if (decide(c, approve) != RC_OK)
         return cli_fail(c, c->command->name);
     if (!c->json) {
-        cli_hint(c, approve ? "Approved. A handler promotes it next (or: freshet work).\n"
-                            : "Rejected. Nothing was promoted.\n");
+        cli_hint(c, "%s", words(c->args[0], approve));
         return CLI_DONE;
     }
     yyjson_mut_doc *d = json_doc(&c->arena);

@@ -3,6 +3,7 @@
  * Called by main_freshet.c. */
 #include "cli/cli.h"
 #include "cli/docs_sources.h"
+#include "handler/gate.h"
 #include "ledger/check.h"
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -118,6 +119,32 @@ static void print_outcomes(void)
         print_outcome((enum outcome)o);
 }
 
+/* ---- policies -------------------------------------------------------------------------------- */
+
+static void print_policy(const char *name, enum gate_verdict v, const char *code, bool waivable,
+                         const char *help)
+{
+    printf("| `%s` | %s | `%s` | %s | %s |\n", name, gate_verdict_name(v), code,
+           waivable ? "yes" : "no", help);
+}
+
+static void print_policies(void)
+{
+    puts(
+        "# Policies\n\n"
+        "Before a change is promoted it meets every policy below; what each asks is said per level in "
+        "`policy.json`\n"
+        "(schema: `schemas/policy.schema.json`). Printed from `handler/policies.def` by `freshet docs "
+        "policy`.\n"
+        "A broken one holds the change until a person decides, or denies it; the worst counts. "
+        "Without a\n"
+        "valid `policy.json` nothing is promoted. Rules about the bytes that hold a change "
+        "(`handler/rules.def`) can be waived too.\n\n"
+        "| policy | when broken | reason | waivable | asks that |\n|---|---|---|---|---|");
+    gate_each_policy(print_policy);
+    printf("\n## policy.json as `freshet init` writes it\n\n```jsonc\n%s```\n", policy_sample);
+}
+
 int cmd_docs(struct cli *c)
 {
     static const struct {
@@ -126,7 +153,8 @@ int cmd_docs(struct cli *c)
     } pages[] = {{"settings", print_settings},
                  {"cli", print_cli},
                  {"outcomes", print_outcomes},
-                 {"sources", docs_sources}};
+                 {"sources", docs_sources},
+                 {"policy", print_policies}};
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
         if (strcmp(pages[i].name, c->args[0]) == 0) {
             pages[i].print();

@@ -21,6 +21,7 @@
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
+#include "ledger/policy.h"
 #include "ledger/unhealthy.h"
 
 enum verdict { OK, WARN, FAIL };
@@ -132,6 +133,17 @@ static bool look_at_settings(struct doctor *d)
             "operator_name is empty, so upstreams cannot tell who asks. Set it: "
             "freshet config set operator_name NAME");
     return true;
+}
+
+static void look_at_policy(struct doctor *d)
+{
+    struct cli *c = d->c;
+    struct policy p;
+    if (policy_load(&c->arena, c->inst.dir, digest_sha256, &p, &c->err) == RC_OK)
+        say(d, OK, "policy", POLICY_FILE " is valid, version %s", p.version);
+    else
+        say(d, FAIL, "policy", "%s%s%s. Nothing is promoted until it is right", c->err.field,
+            *c->err.field ? ": " : "", c->err.msg);
 }
 
 static void look_at_inbox(struct doctor *d)
@@ -313,6 +325,7 @@ int cmd_doctor(struct cli *c)
     look_at_clock(&d);
     if (look_at_settings(&d)) {
         look_at_folders(&d);
+        look_at_policy(&d);
         look_at_socket_path(&d);
         look_at_space(&d);
         look_at_ledger(&d);

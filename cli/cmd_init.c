@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "ledger/policy.h"
 #include "ledger/request.h"
 
 #define SETTINGS_MAX (1u << 20)
@@ -34,8 +35,6 @@ static const struct {
     {"spool", 0700},
     {"runs/change-detection", 0750},
 };
-
-static const char policy[] = "{\n  \"version\": \"1\"\n}\n";
 
 static enum rc make_folder(const char *path, mode_t mode, struct err *err)
 {
@@ -105,13 +104,17 @@ struct first_token {
     char plain[TOKEN_PLAIN_MAX];
 };
 
-static enum rc make_ledger(const char *dir, struct first_token *ret, struct err *err)
+static enum rc make_ledger(struct arena *a, const char *dir, struct first_token *ret,
+                           struct err *err)
 {
+    struct policy policy;
     CLEANUP(ledger_close) struct ledger *l = NULL;
     unsigned all = 0;
     TRY(scopes_parse(STR("all"), &all, err));
     TRY(ledger_create(dir, digest_sha256, err));
     TRY(ledger_open(dir, LEDGER_WRITE, digest_sha256, &l, err));
+    TRY(policy_parse(a, str_of(policy_sample), digest_sha256, &policy, err));
+    TRY(policy_publish(l, a, policy.tag, clock_now(), err));
     return token_create(l, "first admin", all, -1, clock_now(), ret->plain, &ret->no, err);
 }
 
@@ -127,7 +130,7 @@ static enum rc write_settings(struct arena *a, const struct instance *at, struct
     enum rc rc = buf_rc(&sample);
     if (rc != RC_OK)
         rc = err_set(err, rc, "", "no memory for the settings");
-    else if ((rc = file_replace(rules, str_of(policy), 0640, err)) == RC_OK)
+    else if ((rc = file_replace(rules, str_of(policy_sample), 0640, err)) == RC_OK)
         rc = file_replace(settings, buf_view(&sample), 0640, err);
     buf_release(&sample);
     return rc;
@@ -144,7 +147,7 @@ static enum rc make_instance(struct cli *c, const char *dir, struct first_token 
         return err_set(&c->err, RC_NOMEM, "", "no memory for a path");
     TRY(look_for_instance(&c->arena, &c->inst, &c->err));
     TRY(make_folders(&c->arena, &c->inst, &c->err));
-    TRY(make_ledger(c->inst.dir, ret, &c->err));
+    TRY(make_ledger(&c->arena, c->inst.dir, ret, &c->err));
     return write_settings(&c->arena, &c->inst, &c->err);
 }
 

@@ -9,6 +9,7 @@
 #include "api/feed.h"
 #include "cli/base.h"
 #include "cli/event.h"
+#include "ledger/decision.h"
 #include "ledger/promote.h"
 
 #define ENTRY_MAX (16u << 20)
@@ -77,6 +78,47 @@ static const char *stored_at(struct cli *c, yyjson_val *entry, const char *key)
     return "";
 }
 
+/* What the policy decided, newest last. */
+static enum rc print_decision(void *ctx, const struct decision *d, struct err *err)
+{
+    struct cli *c = ctx;
+    yyjson_val *doc, *f;
+    size_t i, n;
+    event_line(c, "policy",
+               arena_printf(&c->arena, "%s%s%s, version %s, %s", d->verdict, *d->reason ? ": " : "",
+                            d->reason, d->policy_version, cli_time(c, d->at)));
+    TRY(json_parse(&c->arena, d->doc, 0, "a decision", &doc, err));
+    yyjson_arr_foreach(yyjson_obj_get(doc, "findings"), i, n, f)
+    {
+        int64_t waiver = yyjson_get_sint(yyjson_obj_get(f, "waiver"));
+        const char *by =
+            waiver ? arena_printf(&c->arena, "; let pass by waiver %lld", (long long)waiver)
+            : *text_of(f, "passed_by") ? "; approved"
+                                       : "";
+        event_line(c, "",
+                   arena_printf(&c->arena, "%s: %s%s", text_of(f, "reason"), text_of(f, "detail"),
+                                by ? by : ""));
+    }
+    return RC_OK;
+}
+
+static enum rc add_decision(void *ctx, const struct decision *d, struct err *err)
+{
+    struct buf *out = ctx;
+    (void)err;
+    buf_puts(out, buf_view(out).p[buf_view(out).n - 1] == '[' ? "" : ",");
+    buf_str(out, d->doc);
+    return RC_OK;
+}
+
+static enum rc decisions_json(struct cli *c, const char *run_id, struct buf *out)
+{
+    buf_byte(out, '[');
+    TRY(decision_each(c->ledger, run_id, add_decision, out, &c->err));
+    buf_byte(out, ']');
+    return RC_OK;
+}
+
 static enum rc print_card(struct cli *c, const struct change *ch, struct str json)
 {
     yyjson_val *e = NULL;
@@ -97,6 +139,7 @@ static enum rc print_card(struct cli *c, const struct change *ch, struct str jso
     event_line(c, "before", identity(c, e, "previous_identity"));
     event_line(c, "", stored_at(c, e, "previous_identity"));
     event_line(c, "qa", qa_words(c, e));
+    TRY(decision_each(c->ledger, ch->run_id, print_decision, c, &c->err));
     event_line(c, "provenance", text_of(e, "prov_ref"));
     event_line(c, "delta", text_of(e, "delta_manifest_ref"));
     event_line(c, "stac", text_of(e, "stac_ref"));
@@ -114,9 +157,12 @@ static enum rc show_change(struct cli *c, const struct change *ch)
     struct buf json;
     buf_init(&json, ENTRY_MAX);
     enum rc rc = render(c, ch, &json);
-    if (rc == RC_OK && c->json)
-        printf("%.*s\n", STR_FMT(buf_view(&json)));
-    else if (rc == RC_OK)
+    if (rc == RC_OK && c->json) { /* the entry, with one member more */
+        printf("%.*s,\"policy_decisions\":", (int)buf_view(&json).n - 1, buf_view(&json).p);
+        buf_clear(&json);
+        rc = decisions_json(c, ch->run_id, &json);
+        printf("%.*s}\n", STR_FMT(buf_view(&json)));
+    } else if (rc == RC_OK)
         rc = print_card(c, ch, buf_view(&json));
     buf_release(&json);
     return rc;
@@ -134,6 +180,12 @@ static int print_event_json(struct cli *c, const struct candidate *cand, const c
         json_add_str(d, o, "run_id", run->run_id);
         json_add_str(d, o, "status", run->status);
         json_add_raw(d, o, "qa", run->qa.n ? run->qa : STR("null"));
+        CLEANUP(buf_release) struct buf list;
+        buf_init(&list, ENTRY_MAX);
+        if (decisions_json(c, run->run_id, &list) != RC_OK)
+            return cli_fail(c, "show");
+        json_add_raw(d, o, "policy_decisions", buf_view(&list));
+        return cli_print_json(c, d);
     }
     return cli_print_json(c, d);
 }
@@ -169,6 +221,8 @@ static int show_event(struct cli *c, const struct change *run)
     if (run) {
         event_line(c, "run", run->run_id);
         event_line(c, "status", run->status);
+        if (decision_each(c->ledger, run->run_id, print_decision, c, &c->err) != RC_OK)
+            return cli_fail(c, "show");
     }
     return CLI_DONE;
 }

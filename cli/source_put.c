@@ -2,12 +2,14 @@
  *
  * Invariants
  *   1. A source and its public rows move in one transaction; a raised level takes back at once what
- *      was public before, of its children too (handler/children.h).
+ *      was public before, of its children too (handler/children.h). A lowered one waits for a second
+ *      person (ledger/approval.h).
  * Called by the source commands. */
 #include "cli/source_put.h"
 
 #include "core/clock.h"
 #include "handler/children.h"
+#include "handler/levels.h"
 #include "handler/project.h"
 
 #define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
@@ -27,6 +29,25 @@ enum rc source_find(struct cli *c, const char *id, struct source *ret)
     return rc;
 }
 
+/* What was withheld is shown only when a second person agrees. Until then s keeps the level it has. */
+static enum rc ask_to_lower(struct cli *c, const struct source *before, struct source *s,
+                            int64_t now)
+{
+    struct source kept;
+    char id[LEVEL_ID_MAX];
+    const char *by = cli_opt(c, "by"), *note = cli_opt(c, "note");
+    TRY(level_ask(c->ledger, before->no, before->level, s->level, by ? by : "operator",
+                  note ? note : "no reason was given", now, id, &c->err));
+    fprintf(
+        stderr,
+        "freshet: %s: %s stays %s until a second person says yes: freshet approve %s --reviewer "
+        "NAME --note TEXT\n",
+        c->command->name, s->id, level_name(before->level), id);
+    TRY(levels_declare(&c->arena, s, before->level, &kept, &c->err));
+    *s = kept;
+    return RC_OK;
+}
+
 enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
 {
     CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
@@ -36,6 +57,8 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
     enum rc rc = update ? source_by_id(c->ledger, &a, s->id, &before, &c->err) : RC_NOT_FOUND;
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
+    if (rc == RC_OK && s->level < before.level)
+        TRY(ask_to_lower(c, &before, s, now));
     if (rc == RC_OK) {
         TRY(children_allow(c->ledger, &a, &before, s, &c->err));
         s->no = before.no;
@@ -52,6 +75,8 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
         TRY(source_add(c->ledger, s, now, &c->err));
         TRY(project_added(c->ledger, &c->inst, s, now, &c->err));
     }
+    if (cli_opt(c, "by"))
+        TRY(source_declared_by(c->ledger, s->no, cli_opt(c, "by"), &c->err));
     *ret_updated = rc == RC_OK;
     return RC_OK;
 }

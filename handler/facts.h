@@ -13,7 +13,8 @@
 #include "ledger/promote.h"
 
 #define RULES_VERSION "2"
-#define POLICY_VERSION "1"
+
+struct gate; /* handler/gate.h */
 
 /* One version of a source's bytes. version 0: there is none. */
 struct identity {
@@ -40,6 +41,7 @@ struct facts {
     const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */
     const struct entry_counts *entries; /* of a listing */
     const struct diff *diff;            /* of geodata; NULL: the file as a whole is all there is */
+    const struct gate *gate;            /* what the policy decided; NULL: it was not asked */
     const char *reviewer, *note;        /* NULL: nobody was asked */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };

@@ -35,23 +35,19 @@ enum tier job_tier(const struct job *j)
     return j->source.level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
 }
 
-static bool needs_approval(const struct source *s)
-{
-    return s->level >= LEVEL_RESTRICTED;
-}
-
 /* ---- ending without effect ------------------------------------------------------------------- */
 
 static enum work_result result_of(enum inbox_end end, bool dead)
 {
     if (dead)
         return WORK_DEAD;
-    return end == INBOX_NOOP ? WORK_NOOP : end == INBOX_FAILED ? WORK_FAILED : WORK_RETRY;
+    return end == INBOX_NOOP ? WORK_NOOP : end == INBOX_RETRY ? WORK_RETRY : WORK_FAILED;
 }
 
 static const char *word_of(enum inbox_end end)
 {
-    return end == INBOX_NOOP ? "noop" : end == INBOX_FAILED ? "failed" : "retry";
+    static const char *const words[] = {"noop", "failed", "retry", "rejected"};
+    return words[end];
 }
 
 /* wait_ms counts for INBOX_RETRY only. `also` is written with it. */
@@ -68,7 +64,7 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
                                .end = end,
                                .reason = reason,
                                .qa = f->qa.report,
-                               .max_attempts = j->env->inst->conf.max_attempts,
+                               .max_attempts = j->denied ? 0 : j->env->inst->conf.max_attempts,
                                .also = also,
                                .also_ctx = j};
     f->finalized_at = now;
@@ -123,6 +119,14 @@ static bool is_head(const struct job *j, const struct sha256 *sha)
     return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
 }
 
+/* A rejection that came by way of the intake, which may not end a run itself. */
+static enum rc end_rejected(struct job *j, struct err *err)
+{
+    bool rejected;
+    TRY(inbox_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
+    return rejected ? finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
+}
+
 static enum rc gate(struct job *j, struct err *err)
 {
     const struct candidate *c = &j->claim->cand;
@@ -131,6 +135,10 @@ static enum rc gate(struct job *j, struct err *err)
     begin_facts(j);
     j->end.level = j->source.level;
     (void)source_log_name(&j->source, j->end.source);
+    if (j->claim->resumed)
+        TRY(end_rejected(j, err));
+    if (j->ended)
+        return RC_OK;
     if (j->source.retired_at >= 0 && !job_is_rollback(j))
         return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
     if (!j->claim->resumed && source_is_unlisted(&j->source) && !job_claims_gone(j))
@@ -290,7 +298,7 @@ static enum rc take_held(struct job *j, struct err *err)
 
 /* ---- a deletion --------------------------------------------------------------------------------- */
 
-static enum rc hold(struct job *j, const char *reason, struct err *err);
+static enum rc pass_policy(struct job *j, struct err *err);
 
 /* There are no bytes to take in or to judge: the head's own are what goes. Where the level wants a
  * person for a change it wants one for a deletion too, since what is removed cannot be read any
@@ -311,11 +319,11 @@ static enum rc take_gone(struct job *j, struct err *err)
     j->bytes = (struct bytes){.reason = "", .sha = h->sha, .size = h->size};
     j->facts.qa.features = -1;
     if (!j->claim->resumed)
-        return needs_approval(&j->source) ? hold(j, "APPROVAL_REQUIRED", err) : RC_OK;
+        return pass_policy(j, err);
     TRY(held_run_get(j->env->ledger, j->env->arena, j->claim->run_id, &j->held, err));
     j->facts.reviewer = j->held.reviewer;
     j->facts.note = j->held.note;
-    return RC_OK;
+    return pass_policy(j, err);
 }
 
 /* ---- validate and stage ---------------------------------------------------------------------- */
@@ -337,6 +345,7 @@ static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
         TRY(job_has_object(j, TIER_RESTRICTED, err));
     if (j->bytes.fetched)
         TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
+    TRY(job_record_gate(j, l, err));
     return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
 }
 
@@ -363,6 +372,21 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
     return RC_OK;
 }
 
+static enum rc deny_also(void *ctx, struct ledger *l, struct err *err)
+{
+    return job_record_gate(ctx, l, err);
+}
+
+/* Ends the run unless the policy allows it. */
+static enum rc pass_policy(struct job *j, struct err *err)
+{
+    TRY(job_gate(j, err));
+    if (j->gate.verdict == GATE_HOLD)
+        return hold(j, j->gate.reason, err);
+    j->denied = j->gate.verdict == GATE_DENY;
+    return j->denied ? finish_with(j, INBOX_RETRY, j->gate.reason, 0, deny_also, err) : RC_OK;
+}
+
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
 {
     CLEANUP(job_close_fd) int fd = -1;
@@ -383,12 +407,11 @@ static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct e
 static enum rc stage(struct job *j, struct err *err)
 {
     enum tier tier = job_tier(j);
+    TRY(pass_policy(j, err));
+    if (j->ended)
+        return RC_OK;
     if (j->claim->resumed) /* held bytes lie in the restricted tier */
         return tier == TIER_RESTRICTED ? RC_OK : copy_object(j, TIER_RESTRICTED, tier, err);
-    if (needs_approval(&j->source))
-        return hold(j, "APPROVAL_REQUIRED", err);
-    if (j->facts.qa.outcome == VERDICT_HOLD)
-        return hold(j, j->facts.qa.reason, err);
     return store_keep(&j->put, tier, err);
 }
 

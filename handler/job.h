@@ -1,7 +1,7 @@
 /* job: one run over one candidate.
  *
- *   gate --> bytes --> inspect, validate --> stage --> documents --> promote
- *     |        |               |               `--> hold (a person decides; the run goes on from here)
+ *   gate --> bytes --> inspect, validate --> policy, stage --> documents --> promote
+ *     |        |               |                   `--> hold (a person decides; the run goes on from here)
  *     `--------+---------------+--> end without effect: noop, failed or retry, with its evidence
  *
  *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
@@ -27,6 +27,8 @@
  *      BYTE_ONLY: head and feed stay.
  *   8. An entry of a listing whose bytes could not be had by the last try is due again for the scheduler,
  *      and shown as failing, by the same transaction: its listing will not name it again.
+ *   9. What the policy (gate.h) denies ends as a dead letter: it can be retried when policy or declaration
+ *      are another. The decision is written by the transaction that acts on it.
  * Called by work.
  */
 #ifndef FRESHET_HANDLER_JOB_H
@@ -35,6 +37,7 @@
 #include "handler/bytes.h"
 #include "handler/inspector.h"
 #include "handler/work.h"
+#include "ledger/policy.h"
 
 /* What a worker lends to its jobs. */
 struct job_env {
@@ -43,6 +46,7 @@ struct job_env {
     struct store *store;
     struct fetch **engine;
     struct inspector **inspector;
+    const struct policy *policy;
     struct arena *arena;
     bytes_tick_fn *tick;
     void *tick_ctx;

@@ -1,5 +1,5 @@
 /* job_internal: what the files of a job share. job.c takes the bytes in, job_inspect.c has them
- * inspected and compared, job_publish.c makes them a version, job_rollback.c says which ones an
+ * inspected and compared, job_gate.c asks the policy, job_publish.c makes them a version, job_rollback.c says which ones an
  * operator wants back. Nobody else includes it. */
 #ifndef FRESHET_HANDLER_JOB_INTERNAL_H
 #define FRESHET_HANDLER_JOB_INTERNAL_H
@@ -7,6 +7,7 @@
 #include "handler/diff.h"
 #include "handler/entries.h"
 #include "handler/facts.h"
+#include "handler/gate.h"
 #include "handler/job.h"
 #include "ledger/rollback.h"
 
@@ -26,10 +27,12 @@ struct job {
     struct summary before;     /* of the head, format "" when there is none */
     struct diff diff;          /* from then to now, when both are geodata */
     int vintage_from, vintage; /* of a template */
+    struct gate gate;          /* what the policy says, once facts.gate is set */
     struct facts facts;
     struct work_end end;
     bool ended;
-    bool dead; /* it was the last try */
+    bool denied; /* by the policy: no other try by itself */
+    bool dead;   /* it was the last try */
 };
 
 enum tier job_tier(const struct job *j);
@@ -54,6 +57,10 @@ MUST_CHECK enum rc job_diff(struct job *j, struct err *err);
 bool job_same_content(const struct job *j);
 /* The head's bytes, in whatever tier they are. */
 MUST_CHECK enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err);
+/* Asks the policy: fills gate and facts.gate. */
+MUST_CHECK enum rc job_gate(struct job *j, struct err *err);
+/* Inside the transaction that acts on it; nothing when the policy was not asked. */
+MUST_CHECK enum rc job_record_gate(const struct job *j, struct ledger *l, struct err *err);
 /* A run_also_fn: the source's public rows as they are now. */
 MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a

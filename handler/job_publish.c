@@ -169,6 +169,7 @@ static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
     struct job *j = ctx;
     if (!j->facts.deletes)
         TRY(job_has_object(j, job_tier(j), err));
+    TRY(job_record_gate(j, l, err));
     TRY(job_project(ctx, l, err));
     if (!j->facts.manifest_id)
         return RC_OK;

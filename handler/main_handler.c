@@ -40,6 +40,7 @@ struct handler {
     struct worker *worker;
     int signals, watch; /* watch: inotify on the instance's folder, -1 when there is none */
     int64_t settled_at; /* clock_mono: until then a write was just seen */
+    char closed[512];   /* why the gate is closed, as it was told; "": it is open */
     bool stop;
 };
 
@@ -115,6 +116,16 @@ static enum rc turn(struct handler *h, struct err *err)
     return freed > 0 || h->stop ? RC_OK : idle(h, err);
 }
 
+/* A policy that cannot be read is told once, not once a second; and again when it says something else. */
+static void say_waiting(struct handler *h, enum rc rc, const struct err *err)
+{
+    if (rc != RC_CLOSED)
+        log_err(LOG_WARN, "handler.waits", err);
+    else if (strcmp(h->closed, err->msg) != 0)
+        log_err(LOG_ERROR, "policy.closed", err);
+    snprintf(h->closed, sizeof h->closed, "%s", rc == RC_CLOSED ? err->msg : "");
+}
+
 static enum rc run_until_stopped(struct handler *h, struct err *err)
 {
     while (!h->stop) {
@@ -123,7 +134,7 @@ static enum rc run_until_stopped(struct handler *h, struct err *err)
             continue;
         if (!rc_retryable(rc))
             return rc;
-        log_err(LOG_WARN, "handler.waits", err);
+        say_waiting(h, rc, err);
         TRY(idle(h, err));
     }
     return RC_OK;

@@ -2,6 +2,7 @@
  * every serialisation. */
 #include "handler/prov.h"
 
+#include "handler/gate.h"
 #include "handler/uri.h"
 
 /* The document while it is built, and the names of its nodes. */
@@ -9,7 +10,7 @@ struct prov {
     yyjson_mut_doc *d;
     yyjson_mut_val *root;
     const struct facts *f;
-    const char *uri, *upstream, *version, *before, *restored, *report, *decision, *activity;
+    const char *uri, *upstream, *version, *before, *restored, *report, *decision, *gate, *activity;
 };
 #define AGENT "agt:freshet"
 
@@ -108,6 +109,26 @@ static void add_decision(struct prov *p)
     json_add_str(p->d, e, "kfm:note", p->f->note ? p->f->note : "");
 }
 
+/* What the policy decided, by which version of it, and what was let pass by a waiver. */
+static void add_gate(struct prov *p)
+{
+    const struct gate *g = p->f->gate;
+    yyjson_mut_val *e = add(p, "entity", p->gate), *waivers = NULL;
+    add_type(p, e, "kfm:PolicyDecision");
+    json_add_str(p->d, e, "kfm:policy_version", p->f->tags.policy_version);
+    json_add_str(p->d, e, "kfm:verdict", gate_verdict_name(g->verdict));
+    if (*g->reason)
+        json_add_str(p->d, e, "kfm:reason", g->reason);
+    for (size_t i = 0; i < g->n; i++) {
+        if (!g->findings[i].waiver)
+            continue;
+        if (!waivers)
+            waivers = yyjson_mut_obj_add_arr(p->d, e, "kfm:waived");
+        yyjson_mut_arr_append(waivers, json_fmt(p->d, "%s by waiver %lld", g->findings[i].reason,
+                                                (long long)g->findings[i].waiver));
+    }
+}
+
 static void add_activity(struct prov *p)
 {
     const struct facts *f = p->f;
@@ -147,6 +168,8 @@ static void add_used(struct prov *p)
         add_relation(p, "used", "_:u2", "prov:activity", p->activity, "prov:entity", p->report);
     if (p->decision)
         add_relation(p, "used", "_:u3", "prov:activity", p->activity, "prov:entity", p->decision);
+    if (p->gate)
+        add_relation(p, "used", "_:u4", "prov:activity", p->activity, "prov:entity", p->gate);
 }
 
 static void add_made(struct prov *p)
@@ -186,9 +209,10 @@ static enum rc name_nodes(struct arena *a, struct prov *p, struct err *err)
     p->restored = back ? arena_printf(a, "ent:%s", f->restored_item_id) : NULL;
     p->report = f->qa.report.n ? arena_printf(a, "ent:report-%s", f->run_id) : NULL;
     p->decision = f->reviewer ? arena_printf(a, "ent:decision-%s", f->run_id) : NULL;
+    p->gate = f->gate ? arena_printf(a, "ent:policy-%s", f->run_id) : NULL;
     if (!p->uri || !p->upstream || !p->activity || (made && !p->version) ||
         (follows && !p->before) || (back && !p->restored) || (f->qa.report.n && !p->report) ||
-        (f->reviewer && !p->decision))
+        (f->reviewer && !p->decision) || (f->gate && !p->gate))
         return err_set(err, RC_NOMEM, "", "no memory for provenance");
     return RC_OK;
 }
@@ -211,6 +235,8 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
         add_report(&p);
     if (p.decision)
         add_decision(&p);
+    if (p.gate)
+        add_gate(&p);
     add_activity(&p);
     add_agent(&p);
     add_used(&p);

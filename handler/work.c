@@ -16,10 +16,12 @@
 #include "core/version.h"
 #include "handler/facts.h"
 #include "handler/job.h"
+#include "handler/levels.h"
 #include "ledger/rollback.h"
 
 #define SLOTS_MAX 256              /* workers of one instance, all programs together */
 #define JOB_MEMORY_MAX (64u << 20) /* documents of one change; bytes and parsing have their own */
+#define POLICY_MEMORY_MAX (32u << 20)
 #define HEARTBEAT_MS 5000
 #define OWNER_MAX 24
 
@@ -31,6 +33,9 @@ struct worker {
     struct fetch *engine;        /* made by the first fetch, kept for its connections */
     struct inspector *inspector; /* made by the first file, kept for its processes */
     struct arena arena;
+    struct arena policy_arena;
+    struct policy policy;
+    struct stat policy_stat;       /* of the file that was read, st_ino 0: none */
     const struct job_claim *claim; /* while a job runs */
     const char *role;              /* of the heartbeat, NULL for none */
     int64_t beat_at, renew_at;     /* clock_mono: when the next one is due */
@@ -144,6 +149,7 @@ enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker 
         return err_set(err, RC_NOMEM, "", "no memory for a worker");
     *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
     arena_init(&w->arena, JOB_MEMORY_MAX);
+    arena_init(&w->policy_arena, POLICY_MEMORY_MAX);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
     enum rc rc = worker_start(w, err);
     if (rc != RC_OK) {
@@ -162,6 +168,7 @@ void worker_free(struct worker **w)
     inspector_free(&(*w)->inspector);
     store_close(&(*w)->store);
     arena_release(&(*w)->arena);
+    arena_release(&(*w)->policy_arena);
     if ((*w)->lock >= 0)
         close((*w)->lock);
     free(*w);
@@ -203,6 +210,43 @@ static enum rc tick(void *ctx, struct err *err)
                        clock_now() + lease_ms(w), err);
 }
 
+/* ---- the policy ------------------------------------------------------------------------------- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static enum rc read_policy(struct worker *w, struct err *err)
+{
+    struct stat st = {0};
+    char *path = instance_path(&w->arena, w->inst, POLICY_FILE);
+    if (!path)
+        return err_set(err, RC_NOMEM, "", "no memory for a path");
+    bool there = stat(path, &st) == 0;
+    if (there && same_file(&st, &w->policy_stat))
+        return RC_OK;
+    w->policy_stat = (struct stat){0};
+    arena_reset(&w->policy_arena);
+    TRY(policy_load(&w->policy_arena, w->inst->dir, digest_sha256, &w->policy, err));
+    w->policy_stat = st;
+    return RC_OK;
+}
+
+/* The policy as it is now. One that cannot be read closes the gate: nothing is claimed, so that nothing
+ * is promoted and nothing is lost, until it can. */
+static enum rc need_policy(struct worker *w, struct err *err)
+{
+    struct err why = {0};
+    enum rc rc = read_policy(w, &why);
+    if (rc == RC_OK)
+        return policy_publish(w->ledger, &w->arena, w->policy.tag, clock_now(), err);
+    TRY(policy_publish(w->ledger, &w->arena, POLICY_CLOSED, clock_now(), err));
+    return err_set(err, RC_CLOSED, why.field,
+                   "%s. Nothing is promoted until it is right: freshet policy check", why.msg);
+}
+
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* What an operator wants back goes before what the detectors found. */
@@ -212,7 +256,7 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
     ret->at = clock_now();
-    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
+    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, w->policy.tag};
     enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
                                 &ret->tags, &ret->cand, ret->run_id, err);
     if (rc != RC_NOT_FOUND || rollback_id)
@@ -228,6 +272,7 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
                                 .store = w->store,
                                 .engine = &w->engine,
                                 .inspector = &w->inspector,
+                                .policy = &w->policy,
                                 .arena = &w->arena,
                                 .tick = tick,
                                 .tick_ctx = w};
@@ -248,6 +293,8 @@ static enum rc work_on(struct worker *w, const char *rollback_id, enum work_resu
     struct job_claim c = {0};
     int64_t from = clock_mono();
     arena_reset(&w->arena);
+    TRY(need_policy(w, err));
+    TRY(levels_apply(w->ledger, w->inst, clock_now(), err));
     TRY(claim(w, rollback_id, &c, err));
     w->claim = &c;
     w->renew_at = from + lease_ms(w) / 3;

@@ -198,7 +198,10 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
     if (retry && !dead)
         return query_run(l, Q_INBOX_RETRY, err, "iti", f->cand_no, f->reason, f->next_attempt_at);
     return query_run(l, Q_INBOX_END, err, "itttm", f->cand_no, dead ? "dead" : "done",
-                     f->end == INBOX_NOOP ? "noop" : "failed", f->reason, now);
+                     f->end == INBOX_NOOP       ? "noop"
+                     : f->end == INBOX_REJECTED ? "rejected"
+                                                : "failed",
+                     f->reason, now);
 }
 
 enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
@@ -278,6 +281,33 @@ enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve, const
         return rc;
     }
     return ledger_commit(l, err);
+}
+
+enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err)
+{
+    int64_t no = 0;
+    enum rc rc = query_i64(l, Q_HELD_REJECTED, &no, err, "t", run_id);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK && no != 0;
+    return RC_OK;
+}
+
+enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now, struct err *err)
+{
+    int64_t cand;
+    char run[37];
+    {
+        CLEANUP(query_close) struct query q = {0};
+        TRY(query_open(l, Q_INBOX_REJECTED, &q, err, "t", event_id));
+        enum rc rc = query_next(l, &q, err);
+        if (rc != RC_OK)
+            return rc == RC_NOT_FOUND ? RC_OK : rc;
+        cand = col_i64(&q, 0);
+        col_copy(&q, 1, run, sizeof run);
+    }
+    TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));
+    return query_run(l, Q_INBOX_END, err, "itttm", cand, "done", "rejected", "REJECTED", now);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */

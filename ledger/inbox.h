@@ -44,9 +44,10 @@ typedef enum rc run_also_fn(void *ctx, struct ledger *l, struct err *err);
 /* Ends a claimed run without effect, in one transaction:
  *   NOOP    nothing to do (reason e.g. SAME_BYTES); candidate done
  *   FAILED  deterministic failure; candidate done, result failed
+ *   REJECTED  by a person; candidate done, result rejected
  *   RETRY   transient; candidate ready again at next_attempt_at, or dead when attempts are used up
  * *ret_dead tells so, to `also` as well. qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
-enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY };
+enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY, INBOX_REJECTED };
 struct inbox_finish {
     int64_t cand_no, src_no, lease_token;
     const char *run_id;
@@ -65,6 +66,12 @@ MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, 
 MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve,
                                 const char *reviewer, const char *note, int64_t now,
                                 struct err *err);
+/* Was the newest decision about a run that goes on after a hold a rejection? */
+MUST_CHECK enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err);
+/* Ends the run of a change that was rejected (approval.h), unless a handler was faster. Inside the
+ * caller's transaction. */
+MUST_CHECK enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now,
+                                      struct err *err);
 
 /* By its number; RC_NOT_FOUND. */
 MUST_CHECK enum rc inbox_get(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,

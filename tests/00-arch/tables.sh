@@ -85,6 +85,7 @@ fi
 finding "docs/SETTINGS.md is what 'freshet docs settings' prints" "$(drift settings docs/SETTINGS.md)"
 finding "docs/CLI.md is what 'freshet docs cli' prints" "$(drift cli docs/CLI.md)"
 finding "docs/OUTCOMES.md is what 'freshet docs outcomes' prints" "$(drift outcomes docs/OUTCOMES.md)"
+finding "docs/POLICY.md is what 'freshet docs policy' prints" "$(drift policy docs/POLICY.md)"
 finding "docs/SOURCES.md is what 'freshet docs sources' prints" "$(drift sources docs/SOURCES.md)"
 
 # ---- would it be noticed? -----------------------------------------------------------------------

@@ -17,7 +17,7 @@
     "{\"id\":\"ks-counties\",\"triggers\":[{\"type\":\"annual\",\"month\":7,\"through\":10}],"     \
     "\"url\":\"https://data.example.org/counties.geojson?f=geojson\"}"
 
-static struct source change_source(enum level level)
+static inline struct source change_source(enum level level)
 {
     return (struct source){
         .no = 7,
@@ -39,7 +39,7 @@ static struct source change_source(enum level level)
         .spec = {CHANGE_SPEC, sizeof CHANGE_SPEC - 1}};
 }
 
-static struct candidate change_candidate(void)
+static inline struct candidate change_candidate(void)
 {
     return (struct candidate){.no = 3,
                               .src_no = 7,
@@ -65,7 +65,7 @@ static struct identity change_identity(const char *bytes, int64_t version)
 }
 
 /* The second version, with a rule that a reviewer let pass. */
-static struct facts change_facts(const struct source *s, const struct candidate *c)
+static inline struct facts change_facts(const struct source *s, const struct candidate *c)
 {
     return (struct facts){.source = s,
                           .cand = c,

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "ledger/check.h"
 #include "ledger/inbox.h"
+#include "ledger/policy.h"
 #include "ledger/promote.h"
 
 /* Fails the test with the ledger's own words. */
@@ -28,12 +29,31 @@ static struct err fix_err;
 static char fix_dir[64];
 static struct arena fix_arena;
 
+/* The policy of the instance, from now on. */
+static inline void fix_policy(const char *json)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/policy.json", fix_dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(json, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
 static inline void fix_make(void)
 {
     snprintf(fix_dir, sizeof fix_dir, "/tmp/freshet-test-XXXXXX");
     assert_non_null(mkdtemp(fix_dir));
     arena_init(&fix_arena, 64u << 20);
     OK(ledger_create(fix_dir, digest_sha256, &fix_err));
+    /* As init does: the first job finds nothing new about it. */
+    struct ledger *l = NULL;
+    struct policy p;
+    fix_policy("{\"version\": \"1\"}");
+    OK(ledger_open(fix_dir, LEDGER_WRITE, digest_sha256, &l, &fix_err));
+    OK(policy_load(&fix_arena, fix_dir, digest_sha256, &p, &fix_err));
+    OK(policy_publish(l, &fix_arena, p.tag, 1, &fix_err));
+    ledger_close(&l);
 }
 
 static inline void fix_drop(void)

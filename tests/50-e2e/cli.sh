@@ -55,7 +55,7 @@ done
 for f in freshet.json policy.json ledger.db; do
     is "others cannot read $f" "$(stat -c %a "$dir/$f" | cut -c 3)" 0
 done
-is "policy has a version" "$(jq -r .version "$dir/policy.json")" 1
+is "policy has a version" "$(freshet -C "$dir" policy check --json | jq -r .version)" 1
 before=$(sha256sum "$dir/freshet.json" "$dir/ledger.db")
 run 1 freshet init "$dir"
 has "init refuses an instance" "$err" 'is an instance already, nothing was changed'

@@ -1,0 +1,151 @@
+/* waiver add, list, revoke: exceptions from a policy or rule, for one source and a time.
+ *
+ * Invariants
+ *   1. Two people: one asks, another one agrees. Nothing is ever altered: a revocation is a record too.
+ *   2. What may not be waived (handler/gate.h) is refused here, and would not count anyway.
+ * Called by main_freshet.c. */
+#include "cli/source_put.h"
+#include "core/clock.h"
+#include "handler/gate.h"
+
+/* "2026-12-31" means until that day is over. */
+static enum rc read_expiry(struct cli *c, const char *text, int64_t *ret)
+{
+    const char *day = strlen(text) == 10 ? arena_printf(&c->arena, "%sT23:59:59Z", text) : text;
+    if (!day || time_parse(str_of(day), ret) != RC_OK)
+        return err_set(&c->err, RC_INVALID, "expires",
+                       "must be a day like 2026-12-31, or an RFC 3339 time");
+    return RC_OK;
+}
+
+static enum rc add(struct cli *c, int64_t *ret_no, struct waiver *w)
+{
+    struct source s;
+    TRY(source_find(c, cli_opt(c, "source"), &s));
+    if (!gate_waivable(w->rule))
+        return err_set(&c->err, RC_INVALID, "rule",
+                       "%.60s cannot be waived. See which can: freshet docs policy", w->rule);
+    TRY(read_expiry(c, cli_opt(c, "expires"), &w->expires_at));
+    w->src_no = s.no;
+    return waiver_add(c->ledger, w, clock_now(), ret_no, &c->err);
+}
+
+int cmd_waiver_add(struct cli *c)
+{
+    static const char *const needed[] = {"source",   "rule",    "requester",
+                                         "reviewer", "expires", "note"};
+    struct waiver w = {.rule = cli_opt(c, "rule"),
+                       .requester = cli_opt(c, "requester"),
+                       .reviewer = cli_opt(c, "reviewer"),
+                       .note = cli_opt(c, "note")};
+    int64_t no = 0;
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (!cli_opt(c, needed[i]))
+            return cli_usage(c, "--%s is needed. Usage: freshet waiver add %s", needed[i],
+                             c->command->usage);
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (add(c, &no, &w) != RC_OK)
+        return cli_fail(c, c->command->name);
+    if (!c->json) {
+        printf("%lld\n", (long long)no);
+        cli_hint(c, "It counts until %s. What was denied before: freshet dlq retry EVENT\n",
+                 cli_time(c, w.expires_at));
+        return CLI_DONE;
+    }
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    yyjson_mut_obj_add_int(d, o, "waiver", no);
+    json_add_str(d, o, "source_id", cli_opt(c, "source"));
+    json_add_str(d, o, "rule", w.rule);
+    json_add_time(d, o, "expires_at", w.expires_at);
+    return cli_print_json(c, d);
+}
+
+/* ---- list -------------------------------------------------------------------------------------- */
+
+struct listing {
+    struct cli *c;
+    struct table table;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *rows;
+    int64_t now;
+};
+
+static const char *state_of(const struct listing *l, const struct waiver *w)
+{
+    return w->revoked_at >= 0 ? "revoked" : w->expires_at <= l->now ? "expired" : "in force";
+}
+
+static void add_json(struct listing *l, const struct waiver *w, const char *source)
+{
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    yyjson_mut_obj_add_int(l->doc, o, "waiver", w->no);
+    json_add_str(l->doc, o, "source_id", source);
+    json_add_str(l->doc, o, "rule", w->rule);
+    json_add_str(l->doc, o, "state", state_of(l, w));
+    json_add_str(l->doc, o, "requester", w->requester);
+    json_add_str(l->doc, o, "reviewer", w->reviewer);
+    json_add_str(l->doc, o, "note", w->note);
+    json_add_time(l->doc, o, "at", w->at);
+    json_add_time(l->doc, o, "expires_at", w->expires_at);
+    json_add_time(l->doc, o, "revoked_at", w->revoked_at);
+}
+
+static enum rc list_one(void *ctx, const struct waiver *w, struct err *err)
+{
+    struct listing *l = ctx;
+    struct source s;
+    TRY(source_by_no(l->c->ledger, &l->c->arena, w->src_no, &s, err));
+    if (l->c->json) {
+        add_json(l, w, s.id);
+        return RC_OK;
+    }
+    table_cell_i64(&l->table, w->no);
+    table_cell(&l->table, s.id);
+    table_cell(&l->table, w->rule);
+    table_cell(&l->table, state_of(l, w));
+    table_cell(&l->table, cli_time(l->c, w->expires_at));
+    table_cell(&l->table, w->requester);
+    table_cell(&l->table, w->reviewer);
+    table_cell(&l->table, w->note);
+    return RC_OK;
+}
+
+int cmd_waiver_list(struct cli *c)
+{
+    struct listing l = {.c = c, .doc = json_doc(&c->arena), .now = clock_now()};
+    struct source s = {0};
+    const char *id = cli_opt(c, "source");
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (id && source_find(c, id, &s) != RC_OK)
+        return cli_fail(c, c->command->name);
+    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+    yyjson_mut_doc_set_root(l.doc, root);
+    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "waivers");
+    table_begin(&l.table, c, "waiver|source|rule|state|expires|requester|reviewer|note");
+    if (waiver_each(c->ledger, s.no, cli_has(c, "all") ? -1 : l.now, list_one, &l, &c->err) !=
+        RC_OK)
+        return cli_fail(c, c->command->name);
+    if (c->json)
+        return cli_print_json(c, l.doc);
+    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+}
+
+int cmd_waiver_revoke(struct cli *c)
+{
+    int64_t no;
+    const char *by = cli_opt(c, "by"), *note = cli_opt(c, "note");
+    if (!by || !note)
+        return cli_usage(c, "--by and --note are needed: a revocation is somebody's, for a reason");
+    if (str_to_i64(str_of(c->args[0]), &no) != RC_OK)
+        return cli_usage(c, "NUMBER is the first column of: freshet waiver list");
+    if (!cli_ledger(c))
+        return CLI_FAILED;
+    if (waiver_revoke(c->ledger, no, by, note, clock_now(), &c->err) != RC_OK)
+        return cli_fail(c, c->command->name);
+    cli_hint(c, "Revoked from now on.\n");
+    return CLI_DONE;
+}
