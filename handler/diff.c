@@ -18,6 +18,7 @@ struct side {
 struct merge {
     struct arena *arena;
     struct diff *d;
+    size_t listed_max;
     int64_t geometries_moved;
     bool shifted; /* one of them by more than redrawing explains */
     bool no_memory;
@@ -83,13 +84,19 @@ static enum rc read_side(struct arena *a, yyjson_val *report, struct side *ret, 
 static void add_row(struct merge *m, struct diff_list *list, yyjson_val *old, yyjson_val *now)
 {
     list->total++;
-    if (list->n == DIFF_LISTED_MAX)
+    if (list->n == m->listed_max)
         return;
-    if (!list->rows)
-        list->rows = arena_alloc(m->arena, DIFF_LISTED_MAX * sizeof *list->rows);
-    m->no_memory = m->no_memory || !list->rows;
-    if (list->rows)
-        list->rows[list->n++] = (struct diff_row){old, now};
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct diff_row *rows =
+            arena_resize(m->arena, list->rows, list->room * sizeof *rows, room * sizeof *rows);
+        m->no_memory = m->no_memory || !rows;
+        if (!rows)
+            return;
+        list->rows = rows;
+        list->room = room;
+    }
+    list->rows[list->n++] = (struct diff_row){old, now};
 }
 
 static void add_area(struct diff *d, double change)
@@ -273,12 +280,12 @@ static void all_added(struct diff *d)
     d->gained = d->area_after;
 }
 
-enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, struct diff *ret,
-                struct err *err)
+enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
+                struct diff *ret, struct err *err)
 {
     struct diff d = {.after = count_of(now),
                      .area_after = yyjson_get_num(yyjson_ptr_get(now, "/totals/area_km2"))};
-    struct merge m = {.arena = a, .d = &d};
+    struct merge m = {.arena = a, .d = &d, .listed_max = listed_max};
     struct side old, new;
     d.has_before = yyjson_arr_size(yyjson_obj_get(then, "layers")) > 0;
     if (d.has_before) {

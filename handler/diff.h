@@ -15,9 +15,9 @@
  *
  * Invariants
  *   1. Totals are exact whatever the lists leave out; -1 where a report lists no features.
- *   2. A list has at most DIFF_LISTED_MAX rows, the first in the order of layers, keys and digests.
+ *   2. A list has at most listed_max rows, the first in the order of layers, keys and digests.
  *   3. Pure; the same reports give the same rows in the same order.
- * Called by job; rendered by delta and entry.
+ * Called by job, and by compare inside the sandbox; rendered by delta and entry.
  */
 #ifndef FRESHET_HANDLER_DIFF_H
 #define FRESHET_HANDLER_DIFF_H
@@ -33,8 +33,8 @@ struct diff_row {
 };
 struct diff_list {
     struct diff_row *rows;
-    size_t n;      /* listed */
-    int64_t total; /* -1: nobody knows */
+    size_t n, room; /* listed */
+    int64_t total;  /* -1: nobody knows */
 };
 struct diff {
     const char *verdict; /* NULL: there was nothing before, or too many features to list */
@@ -46,8 +46,8 @@ struct diff {
 };
 
 /* then NULL, or without layers: nothing was before. Rows point into the reports. */
-MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, struct diff *ret,
-                           struct err *err);
+MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
+                           struct diff *ret, struct err *err);
 /* By how much the area changed; false when there was none. */
 bool diff_area_pct(const struct diff *d, double *ret);
 /* Does the feature of a modified row have another shape? */

@@ -182,7 +182,7 @@ enum rc layer_add(struct layer *l, struct arena *a, struct layer_tools *t, struc
     digest_add(t->scratch.sha, attributes.p, attributes.n);
     digest_take(t->scratch.sha, &r->digest);
     l->n++;
-    return RC_OK;
+    return t->seen ? t->seen(t->seen_ctx, r, geom, attributes) : RC_OK;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -80,11 +80,17 @@ struct layer {
     size_t hint; /* where the last field was found: columns mostly come in the same order */
 };
 
+/* Called for each feature once its record is complete. geom is in longitude and latitude when the
+ * record has a box, NULL when the feature has none; both belong to the caller. */
+typedef enum rc layer_seen_fn(void *ctx, const struct feature_record *r, const struct geom *geom,
+                              struct str attributes);
 /* Shared by the layers of one inspection. */
 struct layer_tools {
     struct valid *valid;
     /* valid_check; by pointer, so that those who only render reports need no GEOS */
     bool (*check)(struct valid *v, const struct geom *g, struct valid_fault *ret);
+    layer_seen_fn *seen; /* NULL: nobody wants the features themselves */
+    void *seen_ctx;
     struct geom_scratch scratch;
 };
 

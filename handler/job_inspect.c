@@ -67,7 +67,7 @@ enum rc job_diff(struct job *j, struct err *err)
         return RC_OK;
     if (j->before.geodata && !j->then)
         TRY(inspect_head(j, err));
-    TRY(diff_of(&j->reports, j->then, j->now, &j->diff, err));
+    TRY(diff_of(&j->reports, j->then, j->now, DIFF_LISTED_MAX, &j->diff, err));
     j->facts.diff = &j->diff;
     return RC_OK;
 }
