@@ -19,7 +19,6 @@ struct merge {
     struct arena *arena;
     struct diff *d;
     size_t listed_max;
-    int64_t geometries_moved;
     bool shifted; /* one of them by more than redrawing explains */
     bool no_memory;
 };
@@ -135,7 +134,7 @@ static void add_modified(struct merge *m, yyjson_val *old, yyjson_val *now)
     add_area(m->d, area_of(now) - area_of(old));
     if (!diff_moved(&row))
         return;
-    m->geometries_moved++;
+    m->d->geometries_moved++;
     m->shifted = m->shifted || shifted(old, now);
 }
 
@@ -210,11 +209,13 @@ static void merge_group(struct merge *m, struct side old, struct side now, bool 
         if (!old.all[i].matched) {
             add_row(m, &m->d->removed, old.all[i].value, NULL);
             add_area(m->d, -area_of(old.all[i].value));
+            m->d->removed_km2 += area_of(old.all[i].value);
         }
     for (size_t i = 0; i < now.n; i++)
         if (!now.all[i].matched) {
             add_row(m, &m->d->added, NULL, now.all[i].value);
             add_area(m->d, area_of(now.all[i].value));
+            m->d->added_km2 += area_of(now.all[i].value);
         }
 }
 
@@ -248,11 +249,11 @@ static const char *verdict_of(const struct merge *m, bool same_content)
     bool same_set = d->added.total + d->removed.total == 0;
     if (same_set && d->modified.total == 0)
         return same_content ? "none" : "reformatted";
-    if (same_set && m->geometries_moved == 0)
+    if (same_set && m->d->geometries_moved == 0)
         return "attributes_only";
     if ((d->before - d->removed.total) * 2 < larger)
         return "replaced";
-    if (same_set && m->geometries_moved * 2 >= larger && !m->shifted)
+    if (same_set && m->d->geometries_moved * 2 >= larger && !m->shifted)
         return "redigitised";
     return "local";
 }
@@ -307,6 +308,23 @@ enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t liste
         return err_set(err, RC_NOMEM, "", "no memory to compare features");
     *ret = d;
     return RC_OK;
+}
+
+void diff_measure(struct diff *d, yyjson_val *compared)
+{
+    yyjson_val *t = yyjson_obj_get(compared, "totals");
+    if (!t || !d->verdict || yyjson_get_sint(yyjson_obj_get(t, "unmeasured")) > 0)
+        return;
+    d->measured = true;
+    d->gained = d->added_km2 + yyjson_get_num(yyjson_obj_get(t, "gained_km2"));
+    d->lost = d->removed_km2 + yyjson_get_num(yyjson_obj_get(t, "lost_km2"));
+    bool same_set = d->added.total + d->removed.total == 0;
+    if (!same_set || d->geometries_moved == 0 ||
+        !yyjson_get_bool(yyjson_obj_get(t, "all_polygons")))
+        return;
+    int64_t patches = yyjson_get_sint(yyjson_obj_get(t, "gained_patches")) +
+                      yyjson_get_sint(yyjson_obj_get(t, "lost_patches"));
+    d->verdict = patches > 0 ? "local" : "redigitised";
 }
 
 bool diff_area_pct(const struct diff *d, double *ret)

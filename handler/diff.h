@@ -9,8 +9,10 @@
  *   reformatted      same features; fields or CRS are told otherwise
  *   attributes_only  nothing added or removed, no geometry differs
  *   replaced         less than half of the larger side has a match on the other
- *   redigitised      nothing added or removed; at least half of all geometries differ, yet the area of
- *                    none of them by more than DIFF_SHIFT, nor its box by more than that of its width
+ *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a patch that
+ *                    is wide enough to be one (compare_geom.h). Where nobody measured: at least half
+ *                    of all geometries differ, yet the area of none of them by more than DIFF_SHIFT,
+ *                    nor its box by more than that of its width
  *   local            everything else
  *
  * Invariants
@@ -42,12 +44,18 @@ struct diff {
     int64_t before, after; /* features */
     struct diff_list added, removed, modified;
     double area_before, area_after; /* km² */
-    double gained, lost;            /* feature by feature; -1: nobody knows */
+    double gained, lost;            /* -1: nobody knows; net of each feature, unless measured */
+    double added_km2, removed_km2;  /* of them, by whole features */
+    int64_t geometries_moved;
+    bool measured; /* diff_measure had something to say of every pair */
 };
 
 /* then NULL, or without layers: nothing was before. Rows point into the reports. */
 MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
                            struct diff *ret, struct err *err);
+/* Takes areas and verdict from a comparison (compare.h) of the same files; NULL or without totals: all
+ * stays as it was. */
+void diff_measure(struct diff *d, yyjson_val *compared);
 /* By how much the area changed; false when there was none. */
 bool diff_area_pct(const struct diff *d, double *ret);
 /* Does the feature of a modified row have another shape? */

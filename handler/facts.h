@@ -39,8 +39,9 @@ struct facts {
     struct identity restored;
     const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */
     const struct entry_counts *entries; /* of a listing */
-    const struct diff *diff;            /* of geodata; NULL: the file as a whole is all there is */
-    const char *reviewer, *note;        /* NULL: nobody was asked */
+    yyjson_val *compared; /* both files, measured (compare.h); NULL: there was nothing to measure */
+    const struct diff *diff;     /* of geodata; NULL: the file as a whole is all there is */
+    const char *reviewer, *note; /* NULL: nobody was asked */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };
 
