@@ -12,7 +12,7 @@
 #include "handler/validate.h"
 #include "ledger/promote.h"
 
-#define RULES_VERSION "2"
+#define RULES_VERSION "3"
 #define POLICY_VERSION "1"
 
 /* One version of a source's bytes. version 0: there is none. */

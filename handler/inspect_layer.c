@@ -64,7 +64,7 @@ static struct field *find_field(struct layer *l, struct str name)
     return NULL;
 }
 
-enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type)
+enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type, bool filled)
 {
     struct field *f = find_field(l, name);
     if (!f) {
@@ -74,9 +74,10 @@ enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned 
         if (!copy)
             return RC_NOMEM;
         f = &l->fields[l->n_fields++];
-        *f = (struct field){{copy, name.n}, 0};
+        *f = (struct field){{copy, name.n}, 0, 0};
     }
     f->types |= type;
+    f->filled += filled;
     return RC_OK;
 }
 

@@ -48,7 +48,7 @@ static enum rc look_before(struct job *j, struct err *err)
     if (h->version == 0 || h->deleted)
         return RC_OK;
     TRY(change_qa(j->env->ledger, &j->reports, j->source.no, &h->sha, &qa, err));
-    enum rc rc = summary_read(&j->reports, qa, &j->before, err);
+    enum rc rc = summary_read(&j->reports, qa, j->source.precision_m, &j->before, err);
     if (rc != RC_NOT_FOUND)
         return rc;
     TRY(inspect_head(j, err));
@@ -59,6 +59,7 @@ enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err)
 {
     TRY(ask(j, fd, &j->now, err));
     TRY(summary_of(j->now, ret, err));
+    summary_expect(j->now, &j->source, ret);
     return ret->geodata ? look_before(j, err) : RC_OK;
 }
 

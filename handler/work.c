@@ -18,7 +18,7 @@
 #include "handler/job.h"
 #include "ledger/rollback.h"
 
-#define SLOTS_MAX 256              /* workers of one instance, all programs together */
+#define SLOTS_MAX 256               /* workers of one instance, all programs together */
 #define JOB_MEMORY_MAX (256u << 20) /* documents of one change; bytes and parsing have their own */
 #define HEARTBEAT_MS 5000
 #define OWNER_MAX 24
