@@ -268,7 +268,7 @@ struct report {
 
 static void inspect_text(const char *text, const char *key, struct report *r)
 {
-    const struct inspect_options o = {key, INSPECT_PRECISION_M};
+    const struct inspect_options o = {.feature_key = key, .precision_m = INSPECT_PRECISION_M};
     struct err err;
     char *copy = strdup(text);
     arena_init(&r->a, 64 << 20);
