@@ -4,8 +4,10 @@
  *   1. Nothing is computed here: people, programs and /deltas/{id} are told the same.
  *   2. The verdict comes first; totals are exact also where the list of features is cut.
  * Called by main_freshet.c. */
+#include "cli/diff_html.h"
 #include "cli/event.h"
 #include "ledger/promote.h"
+
 
 /* The lists of a manifest and the sign of each. */
 static const struct {
@@ -16,6 +18,15 @@ static const char *text_of(yyjson_val *o, const char *key)
 {
     const char *s = yyjson_get_str(yyjson_obj_get(o, key));
     return s ? s : "";
+}
+
+const char *diff_value(struct cli *c, yyjson_val *v)
+{
+    char number[32];
+    if (yyjson_is_str(v))
+        return yyjson_get_str(v);
+    const char *s = v && json_scalar(v, number) ? arena_strdup(&c->arena, number) : NULL;
+    return s ? s : "none";
 }
 
 static enum rc read_delta(struct cli *c, struct str *ret)
@@ -67,6 +78,35 @@ static const char *areas(struct cli *c, yyjson_val *totals)
     return s;
 }
 
+/* "up to 12.3 m, 2 patches gained, 1 lost, 14 slivers"; NULL: nobody measured. */
+static const char *moves(struct cli *c, yyjson_val *totals)
+{
+    yyjson_val *m = yyjson_obj_get(totals, "moved_m");
+    if (!yyjson_is_num(m))
+        return NULL;
+    return arena_printf(&c->arena, "up to %.2f m, %lld patches gained, %lld lost, %lld slivers",
+                        yyjson_get_num(m),
+                        (long long)yyjson_get_sint(yyjson_obj_get(totals, "gained_patches")),
+                        (long long)yyjson_get_sint(yyjson_obj_get(totals, "lost_patches")),
+                        (long long)yyjson_get_sint(yyjson_obj_get(totals, "slivers")));
+}
+
+static void print_moves(struct cli *c, yyjson_val *delta)
+{
+    yyjson_val *comparison = yyjson_obj_get(delta, "comparison"),
+               *dates = yyjson_obj_get(delta, "legal_dates");
+    const char *moved = moves(c, yyjson_obj_get(delta, "totals"));
+    if (moved)
+        event_line(c, "moved", moved);
+    else if (comparison)
+        event_line(c, "moved",
+                   arena_printf(&c->arena, "not measured (%s)", text_of(comparison, "reason")));
+    if (dates)
+        event_line(
+            c, "legal since",
+            arena_printf(&c->arena, "%s to %s", text_of(dates, "first"), text_of(dates, "last")));
+}
+
 static void print_card(struct cli *c, yyjson_val *delta)
 {
     yyjson_val *totals = yyjson_obj_get(delta, "totals");
@@ -84,6 +124,7 @@ static void print_card(struct cli *c, yyjson_val *delta)
     event_line(c, "verdict", text_of(delta, "verdict"));
     event_line(c, "features", counts(c, totals));
     event_line(c, "area", areas(c, totals));
+    print_moves(c, delta);
 }
 
 static const char *box_text(struct cli *c, yyjson_val *box)
@@ -95,12 +136,34 @@ static const char *box_text(struct cli *c, yyjson_val *box)
     return s;
 }
 
-static const char *what_of(yyjson_val *feature)
+/* "name: B -> B2; since: none -> 2026-07-01" */
+static const char *attributes_text(struct cli *c, yyjson_val *feature)
 {
-    yyjson_val *moved = yyjson_obj_get(feature, "moved");
+    yyjson_val *x = yyjson_obj_get(feature, "attributes"), *one;
+    const char *s = "";
+    size_t i, n;
+    yyjson_arr_foreach(yyjson_obj_get(x, "listed"), i, n, one)
+    {
+        if (!s)
+            return "";
+        s = arena_printf(&c->arena, "%s%s%s: %s -> %s", s, *s ? "; " : "", text_of(one, "name"),
+                         diff_value(c, yyjson_obj_get(one, "old")),
+                         diff_value(c, yyjson_obj_get(one, "new")));
+    }
+    return s ? s : "";
+}
+
+static const char *what_of(struct cli *c, yyjson_val *feature)
+{
+    yyjson_val *moved = yyjson_obj_get(feature, "moved"), *m = yyjson_obj_get(feature, "moved_m");
+    const char *attributes = attributes_text(c, feature);
     if (!moved)
         return "";
-    return yyjson_get_bool(moved) ? "shape" : "attributes";
+    if (!yyjson_get_bool(moved))
+        return *attributes ? attributes : "attributes";
+    const char *shape =
+        yyjson_is_num(m) ? arena_printf(&c->arena, "shape by %.2f m", yyjson_get_num(m)) : "shape";
+    return *attributes ? arena_printf(&c->arena, "%s; %s", shape, attributes) : shape;
 }
 
 static int print_table(struct cli *c, yyjson_val *delta)
@@ -117,7 +180,7 @@ static int print_table(struct cli *c, yyjson_val *delta)
         {
             table_cell(&t, lists[i].sign);
             table_cell(&t, text_of(f, "key"));
-            table_cell(&t, what_of(f));
+            table_cell(&t, what_of(c, f));
             table_cell(&t, box_text(c, yyjson_obj_get(f, "bbox")));
         }
     }
@@ -147,19 +210,45 @@ static yyjson_mut_val *box_shape(yyjson_mut_doc *d, yyjson_val *box)
     return o;
 }
 
-static void add_feature(yyjson_mut_doc *d, yyjson_mut_val *list, const char *change, yyjson_val *f)
+/* Its shape, the newest there is; else its box. */
+static yyjson_mut_val *shape_of(yyjson_mut_doc *d, yyjson_val *f)
 {
-    static const char *const copied[] = {"key", "old_digest", "new_digest", "moved"};
+    static const char *const members[] = {"new_shape", "shape"};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        yyjson_val *v = yyjson_obj_get(f, members[i]);
+        if (yyjson_is_obj(v))
+            return yyjson_val_mut_copy(d, v);
+    }
+    return box_shape(d, yyjson_obj_get(f, "bbox"));
+}
+
+static void add_feature(yyjson_mut_doc *d, yyjson_mut_val *list, const char *change,
+                        yyjson_val *key, yyjson_val *f)
+{
+    static const char *const copied[] = {"old_digest", "new_digest", "moved",      "moved_m",
+                                         "area_km2",   "width_m",    "attributes", "legal_date"};
     yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, list);
     json_add_str(d, o, "type", "Feature");
     yyjson_mut_val *p = yyjson_mut_obj_add_obj(d, o, "properties");
     json_add_str(d, p, "change", change);
+    yyjson_mut_obj_add_val(d, p, "key", yyjson_val_mut_copy(d, key));
     for (size_t i = 0; i < ARRAY_LEN(copied); i++) {
         yyjson_val *v = yyjson_obj_get(f, copied[i]);
         if (v)
             yyjson_mut_obj_add_val(d, p, copied[i], yyjson_val_mut_copy(d, v));
     }
-    yyjson_mut_obj_add_val(d, o, "geometry", box_shape(d, yyjson_obj_get(f, "bbox")));
+    yyjson_mut_obj_add_val(d, o, "geometry", shape_of(d, f));
+}
+
+/* Each patch is a feature of its own: "gained" or "lost". */
+static void add_patches(yyjson_mut_doc *d, yyjson_mut_val *list, yyjson_val *f)
+{
+    static const char *const sides[] = {"gained", "lost"};
+    yyjson_val *patch;
+    size_t k, n;
+    for (size_t i = 0; i < ARRAY_LEN(sides); i++)
+        yyjson_arr_foreach(yyjson_obj_get(yyjson_obj_get(f, sides[i]), "listed"), k, n, patch)
+            add_feature(d, list, sides[i], yyjson_obj_get(f, "key"), patch);
 }
 
 static int print_geojson(struct cli *c, yyjson_val *delta)
@@ -173,7 +262,10 @@ static int print_geojson(struct cli *c, yyjson_val *delta)
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "features");
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         yyjson_arr_foreach(yyjson_obj_get(features, lists[i].name), k, n, f)
-            add_feature(d, list, lists[i].name, f);
+        {
+            add_feature(d, list, lists[i].name, yyjson_obj_get(f, "key"), f);
+            add_patches(d, list, f);
+        }
     }
     return cli_print_json(c, d);
 }
@@ -192,7 +284,10 @@ int cmd_diff(struct cli *c)
     static const struct {
         const char *name;
         int (*print)(struct cli *c, yyjson_val *delta);
-    } forms[] = {{"table", print_table}, {"json", print_json}, {"geojson", print_geojson}};
+    } forms[] = {{"table", print_table},
+                 {"json", print_json},
+                 {"geojson", print_geojson},
+                 {"html", diff_html}};
     const char *form = cli_opt(c, "output");
     struct str doc;
     yyjson_val *delta;
@@ -202,7 +297,7 @@ int cmd_diff(struct cli *c)
     while (i < ARRAY_LEN(forms) && strcmp(forms[i].name, form) != 0)
         i++;
     if (i == ARRAY_LEN(forms))
-        return cli_usage(c, "--output is table, json or geojson, not %.40s", form);
+        return cli_usage(c, "--output is table, json, geojson or html, not %.40s", form);
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (read_delta(c, &doc) != RC_OK ||

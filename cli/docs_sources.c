@@ -47,6 +47,9 @@ static void print_other(const char *name)
                  {"headers", "object of up to 16 texts", "", "sent upstream, see below"},
                  {"region_bbox", "[west, south, east, north]", "", NULL},
                  {"grid_deg", "number, 0.001 to 90", "0.1", NULL},
+                 {"precision_m", "number, 0.000001 to 10000", "0.01", NULL},
+                 {"required_fields", "list of up to 64 texts", "`[]`",
+                  "fields that every feature must have, with a value"},
                  {"secrets", "list of texts", "", NULL}};
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (strcmp(types[i].name, name) == 0) {

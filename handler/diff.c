@@ -18,7 +18,7 @@ struct side {
 struct merge {
     struct arena *arena;
     struct diff *d;
-    int64_t geometries_moved;
+    size_t listed_max;
     bool shifted; /* one of them by more than redrawing explains */
     bool no_memory;
 };
@@ -83,13 +83,19 @@ static enum rc read_side(struct arena *a, yyjson_val *report, struct side *ret, 
 static void add_row(struct merge *m, struct diff_list *list, yyjson_val *old, yyjson_val *now)
 {
     list->total++;
-    if (list->n == DIFF_LISTED_MAX)
+    if (list->n == m->listed_max)
         return;
-    if (!list->rows)
-        list->rows = arena_alloc(m->arena, DIFF_LISTED_MAX * sizeof *list->rows);
-    m->no_memory = m->no_memory || !list->rows;
-    if (list->rows)
-        list->rows[list->n++] = (struct diff_row){old, now};
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct diff_row *rows =
+            arena_resize(m->arena, list->rows, list->room * sizeof *rows, room * sizeof *rows);
+        m->no_memory = m->no_memory || !rows;
+        if (!rows)
+            return;
+        list->rows = rows;
+        list->room = room;
+    }
+    list->rows[list->n++] = (struct diff_row){old, now};
 }
 
 static void add_area(struct diff *d, double change)
@@ -128,7 +134,7 @@ static void add_modified(struct merge *m, yyjson_val *old, yyjson_val *now)
     add_area(m->d, area_of(now) - area_of(old));
     if (!diff_moved(&row))
         return;
-    m->geometries_moved++;
+    m->d->geometries_moved++;
     m->shifted = m->shifted || shifted(old, now);
 }
 
@@ -203,11 +209,13 @@ static void merge_group(struct merge *m, struct side old, struct side now, bool 
         if (!old.all[i].matched) {
             add_row(m, &m->d->removed, old.all[i].value, NULL);
             add_area(m->d, -area_of(old.all[i].value));
+            m->d->removed_km2 += area_of(old.all[i].value);
         }
     for (size_t i = 0; i < now.n; i++)
         if (!now.all[i].matched) {
             add_row(m, &m->d->added, NULL, now.all[i].value);
             add_area(m->d, area_of(now.all[i].value));
+            m->d->added_km2 += area_of(now.all[i].value);
         }
 }
 
@@ -241,11 +249,11 @@ static const char *verdict_of(const struct merge *m, bool same_content)
     bool same_set = d->added.total + d->removed.total == 0;
     if (same_set && d->modified.total == 0)
         return same_content ? "none" : "reformatted";
-    if (same_set && m->geometries_moved == 0)
+    if (same_set && m->d->geometries_moved == 0)
         return "attributes_only";
     if ((d->before - d->removed.total) * 2 < larger)
         return "replaced";
-    if (same_set && m->geometries_moved * 2 >= larger && !m->shifted)
+    if (same_set && m->d->geometries_moved * 2 >= larger && !m->shifted)
         return "redigitised";
     return "local";
 }
@@ -273,12 +281,12 @@ static void all_added(struct diff *d)
     d->gained = d->area_after;
 }
 
-enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, struct diff *ret,
-                struct err *err)
+enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
+                struct diff *ret, struct err *err)
 {
     struct diff d = {.after = count_of(now),
                      .area_after = yyjson_get_num(yyjson_ptr_get(now, "/totals/area_km2"))};
-    struct merge m = {.arena = a, .d = &d};
+    struct merge m = {.arena = a, .d = &d, .listed_max = listed_max};
     struct side old, new;
     d.has_before = yyjson_arr_size(yyjson_obj_get(then, "layers")) > 0;
     if (d.has_before) {
@@ -300,6 +308,23 @@ enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, struct diff 
         return err_set(err, RC_NOMEM, "", "no memory to compare features");
     *ret = d;
     return RC_OK;
+}
+
+void diff_measure(struct diff *d, yyjson_val *compared)
+{
+    yyjson_val *t = yyjson_obj_get(compared, "totals");
+    if (!t || !d->verdict || yyjson_get_sint(yyjson_obj_get(t, "unmeasured")) > 0)
+        return;
+    d->measured = true;
+    d->gained = d->added_km2 + yyjson_get_num(yyjson_obj_get(t, "gained_km2"));
+    d->lost = d->removed_km2 + yyjson_get_num(yyjson_obj_get(t, "lost_km2"));
+    bool same_set = d->added.total + d->removed.total == 0;
+    if (!same_set || d->geometries_moved == 0 ||
+        !yyjson_get_bool(yyjson_obj_get(t, "all_polygons")))
+        return;
+    int64_t patches = yyjson_get_sint(yyjson_obj_get(t, "gained_patches")) +
+                      yyjson_get_sint(yyjson_obj_get(t, "lost_patches"));
+    d->verdict = patches > 0 ? "local" : "redigitised";
 }
 
 bool diff_area_pct(const struct diff *d, double *ret)

@@ -9,15 +9,17 @@
  *   reformatted      same features; fields or CRS are told otherwise
  *   attributes_only  nothing added or removed, no geometry differs
  *   replaced         less than half of the larger side has a match on the other
- *   redigitised      nothing added or removed; at least half of all geometries differ, yet the area of
- *                    none of them by more than DIFF_SHIFT, nor its box by more than that of its width
+ *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a patch that
+ *                    is wide enough to be one (compare_geom.h). Where nobody measured: at least half
+ *                    of all geometries differ, yet the area of none of them by more than DIFF_SHIFT,
+ *                    nor its box by more than that of its width
  *   local            everything else
  *
  * Invariants
  *   1. Totals are exact whatever the lists leave out; -1 where a report lists no features.
- *   2. A list has at most DIFF_LISTED_MAX rows, the first in the order of layers, keys and digests.
+ *   2. A list has at most listed_max rows, the first in the order of layers, keys and digests.
  *   3. Pure; the same reports give the same rows in the same order.
- * Called by job; rendered by delta and entry.
+ * Called by job, and by compare inside the sandbox; rendered by delta and entry.
  */
 #ifndef FRESHET_HANDLER_DIFF_H
 #define FRESHET_HANDLER_DIFF_H
@@ -33,8 +35,8 @@ struct diff_row {
 };
 struct diff_list {
     struct diff_row *rows;
-    size_t n;      /* listed */
-    int64_t total; /* -1: nobody knows */
+    size_t n, room; /* listed */
+    int64_t total;  /* -1: nobody knows */
 };
 struct diff {
     const char *verdict; /* NULL: there was nothing before, or too many features to list */
@@ -42,12 +44,18 @@ struct diff {
     int64_t before, after; /* features */
     struct diff_list added, removed, modified;
     double area_before, area_after; /* km² */
-    double gained, lost;            /* feature by feature; -1: nobody knows */
+    double gained, lost;            /* -1: nobody knows; net of each feature, unless measured */
+    double added_km2, removed_km2;  /* of them, by whole features */
+    int64_t geometries_moved;
+    bool measured; /* diff_measure had something to say of every pair */
 };
 
 /* then NULL, or without layers: nothing was before. Rows point into the reports. */
-MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, struct diff *ret,
-                           struct err *err);
+MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
+                           struct diff *ret, struct err *err);
+/* Takes areas and verdict from a comparison (compare.h) of the same files; NULL or without totals: all
+ * stays as it was. */
+void diff_measure(struct diff *d, yyjson_val *compared);
 /* By how much the area changed; false when there was none. */
 bool diff_area_pct(const struct diff *d, double *ret);
 /* Does the feature of a modified row have another shape? */

@@ -12,7 +12,7 @@
 #include "handler/validate.h"
 #include "ledger/promote.h"
 
-#define RULES_VERSION "2"
+#define RULES_VERSION "3"
 
 struct gate; /* handler/gate.h */
 
@@ -43,6 +43,7 @@ struct facts {
     const struct diff *diff;            /* of geodata; NULL: the file as a whole is all there is */
     const struct gate *gate;            /* what the policy decided; NULL: it was not asked */
     const char *reviewer, *note;        /* NULL: nobody was asked */
+    yyjson_val *compared; /* both files, measured (compare.h); NULL: there was nothing to measure */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };
 

@@ -2,6 +2,7 @@
 #include "handler/inspect.h"
 
 #include <math.h>
+#include "handler/compare.h"
 #include "handler/inspect_report.h"
 
 static const char *const problem_names[] = {
@@ -27,6 +28,10 @@ enum rc inspect_options_check(const struct inspect_options *o, struct err *err)
                        INSPECT_KEY_MAX);
     if (!str_is_utf8(str_of(o->feature_key)))
         return err_set(err, RC_INVALID, "feature_key", "must be UTF-8");
+    if (o->legal_date_field && (strlen(o->legal_date_field) > INSPECT_KEY_MAX ||
+                                !str_is_utf8(str_of(o->legal_date_field))))
+        return err_set(err, RC_INVALID, "legal_date_field", "must be UTF-8 of at most %d bytes",
+                       INSPECT_KEY_MAX);
     if (!(o->precision_m >= INSPECT_PRECISION_MIN && o->precision_m <= INSPECT_PRECISION_MAX))
         return err_set(err, RC_INVALID, "precision_m", "must be between %g and %g metres",
                        INSPECT_PRECISION_MIN, INSPECT_PRECISION_MAX);
@@ -63,4 +68,10 @@ enum rc inspect_unread(enum inspect_format f, int64_t size, const struct inspect
     enum rc rc = inspect_render(&in, size, out, err);
     arena_release(&arena);
     return rc;
+}
+
+void compare_unread(enum inspect_problem p, struct buf *out)
+{
+    buf_printf(out, "{\"compare_version\":\"" COMPARE_VERSION "\",\"reason\":\"%s\"}",
+               inspect_problem_name(p));
 }

@@ -28,7 +28,7 @@
 #include "handler/inspect_layer.h"
 #include "handler/inspect_sniff.h"
 
-#define INSPECT_VERSION "1" /* a new one whenever the same bytes are told differently */
+#define INSPECT_VERSION "2" /* a new one whenever the same bytes are told differently */
 #define INSPECT_REPORT_MAX JSON_MAX
 #define INSPECT_LISTED_MAX 200000 /* some 250 bytes each: what a reader of reports can bear */
 #define INSPECT_LISTED_BYTES (48u << 20) /* keys may be long */
@@ -49,6 +49,8 @@ enum inspect_problem {
 struct inspect_options {
     const char *feature_key; /* name of the attribute that identifies a feature; "" for none */
     double precision_m;
+    const char
+        *legal_date_field; /* of a comparison (compare.h): the attribute; NULL or "" for none */
 };
 void inspect_options_default(struct inspect_options *ret);
 MUST_CHECK enum rc inspect_options_check(const struct inspect_options *o, struct err *err);
@@ -79,6 +81,10 @@ typedef enum rc inspect_reader(struct inspect *in, struct err *err);
  * told by size and type alone. */
 MUST_CHECK enum rc inspect_bytes(struct str bytes, const struct inspect_options *o,
                                  inspect_reader *reader, struct buf *out, struct err *err);
+/* The same; `seen` is told of every feature. */
+MUST_CHECK enum rc inspect_features(struct str bytes, const struct inspect_options *o,
+                                    inspect_reader *reader, layer_seen_fn *seen, void *ctx,
+                                    struct buf *out, struct err *err);
 /* The report of a file nobody read: of a kind without engine, or where inspecting it failed.
  * p < PROBLEM_COUNT adds that problem. */
 MUST_CHECK enum rc inspect_unread(enum inspect_format f, int64_t size,

@@ -28,9 +28,17 @@ static enum rc start(struct inspect *in, struct err *err)
 enum rc inspect_bytes(struct str bytes, const struct inspect_options *o, inspect_reader *reader,
                       struct buf *out, struct err *err)
 {
+    return inspect_features(bytes, o, reader, NULL, NULL, out, err);
+}
+
+enum rc inspect_features(struct str bytes, const struct inspect_options *o, inspect_reader *reader,
+                         layer_seen_fn *seen, void *ctx, struct buf *out, struct err *err)
+{
     struct arena arena;
     struct inspect in = {
         .arena = &arena, .options = o, .bytes = bytes, .format = inspect_sniff(bytes)};
+    in.tools.seen = seen;
+    in.tools.seen_ctx = ctx;
     enum rc rc = start(&in, err);
     if (rc == RC_OK && inspect_formats[in.format].engine != ENGINE_NONE && reader)
         rc = reader(&in, err);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "handler/compare.h"
 
 #define EXIT_NO_MEMORY 3
 #define CPU_GRACE_S 1 /* beyond the time limit: the parent's kill should come first */
@@ -44,7 +45,13 @@ static bool set_descriptors(const struct inspect_host *h, int report)
     return ok;
 }
 
-static _Noreturn void child(const struct inspect_host *h, struct str bytes,
+/* The files of one request. */
+struct files {
+    struct str first, second;
+    bool two;
+};
+
+static _Noreturn void child(const struct inspect_host *h, const struct files *f,
                             const struct inspect_options *o, const struct inspect_limits *l,
                             int report)
 {
@@ -55,10 +62,11 @@ static _Noreturn void child(const struct inspect_host *h, struct str bytes,
     signal(SIGXFSZ, SIG_IGN);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || !set_descriptors(h, report))
         _exit(1);
-    buf_init(&out, INSPECT_REPORT_MAX);
+    buf_init(&out, f->two ? COMPARE_MAX : INSPECT_REPORT_MAX);
     if (sandbox_enter(h->sandbox, &limits, &err) != RC_OK)
         _exit(1);
-    enum rc rc = inspect_bytes(bytes, o, h->reader, &out, &err);
+    enum rc rc = f->two ? compare_bytes(f->first, f->second, o, h->reader, &out, &err)
+                        : inspect_bytes(f->first, o, h->reader, &out, &err);
     if (rc == RC_NOMEM || rc == RC_TOO_LARGE)
         _exit(EXIT_NO_MEMORY);
     _exit(rc == RC_OK && write_all(SANDBOX_OUT, buf_view(&out)) ? 0 : 1);
@@ -121,9 +129,9 @@ static enum watch watch_child(pid_t pid, int pipe_fd, int client, int64_t timeou
 /* _Fork, not fork: PROJ's database was opened by the parent, and libraries that notice a fork close
  * it to open it again, which the sandbox forbids. Reading it from here is safe: nobody writes to it,
  * and SQLite reads with pread. Our processes have one thread, so no lock is held across. */
-static enum rc run(const struct inspect_host *h, struct str bytes, const struct inspect_options *o,
-                   const struct inspect_limits *l, struct buf *out, struct inspect_end *end,
-                   struct err *err)
+static enum rc run(const struct inspect_host *h, const struct files *f,
+                   const struct inspect_options *o, const struct inspect_limits *l, struct buf *out,
+                   struct inspect_end *end, struct err *err)
 {
     int fds[2], status = 0;
     size_t before = out->len;
@@ -132,7 +140,7 @@ static enum rc run(const struct inspect_host *h, struct str bytes, const struct 
     pid_t pid = _Fork();
     if (pid == 0) {
         close(fds[0]);
-        child(h, bytes, o, l, fds[1]);
+        child(h, f, o, l, fds[1]);
     }
     close(fds[1]);
     if (pid < 0) {
@@ -148,26 +156,45 @@ static enum rc run(const struct inspect_host *h, struct str bytes, const struct 
         return RC_OK;
     out->len = before;
     out->rc = RC_OK;
-    return inspect_unread(inspect_sniff(bytes), (int64_t)bytes.n, o, end->problem, out, err);
+    if (f->two) {
+        compare_unread(end->problem, out);
+        return buf_rc(out);
+    }
+    return inspect_unread(inspect_sniff(f->first), (int64_t)f->first.n, o, end->problem, out, err);
 }
 
-enum rc inspect_child_run(const struct inspect_host *h, int fd, const struct inspect_options *o,
-                          const struct inspect_limits *l, struct buf *out, struct inspect_end *end,
-                          struct err *err)
+/* Private and writable: readers may work in place, the file stays as it is. */
+static enum rc map_file(int fd, struct str *ret, struct err *err)
 {
     struct stat st;
     void *p = NULL;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return err_set(err, RC_IO, "", "what shall be inspected is not a regular file");
-    /* Private and writable: readers may work in place, the file stays as it is. */
     if (st.st_size > 0)
         p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
                  0);
     if (p == MAP_FAILED)
         return err_set(err, RC_IO, "", "cannot map the file: %s", strerror(errno));
-    struct str bytes = {p ? p : "", (size_t)st.st_size};
-    enum rc rc = run(h, bytes, o, l, out, end, err);
-    if (p)
-        munmap(p, bytes.n);
+    *ret = (struct str){p ? p : "", (size_t)st.st_size};
+    return RC_OK;
+}
+
+static void unmap_file(struct str s)
+{
+    if (s.n > 0)
+        munmap((char *)(uintptr_t)s.p, s.n);
+}
+
+enum rc inspect_child_run(const struct inspect_host *h, int fd, int second,
+                          const struct inspect_options *o, const struct inspect_limits *l,
+                          struct buf *out, struct inspect_end *end, struct err *err)
+{
+    struct files f = {.two = second >= 0};
+    TRY(map_file(fd, &f.first, err));
+    enum rc rc = f.two ? map_file(second, &f.second, err) : RC_OK;
+    if (rc == RC_OK)
+        rc = run(h, &f, o, l, out, end, err);
+    unmap_file(f.first);
+    unmap_file(f.second);
     return rc;
 }

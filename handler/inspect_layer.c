@@ -64,7 +64,7 @@ static struct field *find_field(struct layer *l, struct str name)
     return NULL;
 }
 
-enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type)
+enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type, bool filled)
 {
     struct field *f = find_field(l, name);
     if (!f) {
@@ -74,9 +74,10 @@ enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned 
         if (!copy)
             return RC_NOMEM;
         f = &l->fields[l->n_fields++];
-        *f = (struct field){{copy, name.n}, 0};
+        *f = (struct field){{copy, name.n}, 0, 0};
     }
     f->types |= type;
+    f->filled += filled;
     return RC_OK;
 }
 
@@ -182,7 +183,7 @@ enum rc layer_add(struct layer *l, struct arena *a, struct layer_tools *t, struc
     digest_add(t->scratch.sha, attributes.p, attributes.n);
     digest_take(t->scratch.sha, &r->digest);
     l->n++;
-    return RC_OK;
+    return t->seen ? t->seen(t->seen_ctx, r, geom, attributes) : RC_OK;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ void crs_release(struct crs *c);
 struct field {
     struct str name;
     unsigned types; /* enum field_type */
+    int64_t filled; /* features with a value that is neither null nor empty text */
 };
 struct feature_record {
     struct sha256 digest, geometry;
@@ -80,11 +81,17 @@ struct layer {
     size_t hint; /* where the last field was found: columns mostly come in the same order */
 };
 
+/* Called for each feature once its record is complete. geom is in longitude and latitude when the
+ * record has a box, NULL when the feature has none; both belong to the caller. */
+typedef enum rc layer_seen_fn(void *ctx, const struct feature_record *r, const struct geom *geom,
+                              struct str attributes);
 /* Shared by the layers of one inspection. */
 struct layer_tools {
     struct valid *valid;
     /* valid_check; by pointer, so that those who only render reports need no GEOS */
     bool (*check)(struct valid *v, const struct geom *g, struct valid_fault *ret);
+    layer_seen_fn *seen; /* NULL: nobody wants the features themselves */
+    void *seen_ctx;
     struct geom_scratch scratch;
 };
 
@@ -93,9 +100,10 @@ MUST_CHECK enum rc layer_init(struct layer *l, struct arena *a, const char *name
                               const struct crs *crs, double precision_m);
 void layer_release(struct layer *l);
 
-/* Notes that the column exists and holds a value of the type. name must outlive the layer, unless it
+/* Notes that the column exists and holds a value of the type; filled: that one more feature has one. name must outlive the layer, unless it
  * is new: then it is copied. RC_TOO_LARGE beyond LAYER_FIELDS_MAX. */
-MUST_CHECK enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type);
+MUST_CHECK enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type,
+                               bool filled);
 /* geom NULL: the feature has no geometry. Its coordinates are changed. attributes as invariant 1
  * says. key is copied; NULL: none. */
 MUST_CHECK enum rc layer_add(struct layer *l, struct arena *a, struct layer_tools *t,

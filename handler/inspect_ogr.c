@@ -210,6 +210,9 @@ static enum rc add_feature(struct reader *r, OGRFeatureH f)
             has_geometry = true;
         }
         add_value(r, f, i);
+        if (!geometry && *OGR_F_GetFieldAsString(f, i))
+            TRY(layer_field(r->layer, r->in->arena,
+                            str_of(OGR_Fld_GetNameRef(OGR_F_GetFieldDefnRef(f, i))), 0, true));
     }
     bool keyed = read_key(r, f, key);
     if (++r->in->features > INSPECT_FEATURES_MAX || !attributes_finish(&r->attributes, &attributes))
@@ -224,7 +227,7 @@ static enum rc add_fields(struct reader *r, OGRFeatureDefnH d)
         OGRFieldDefnH f = OGR_FD_GetFieldDefn(d, i);
         if (is_geometry(r, f))
             continue;
-        TRY(layer_field(r->layer, r->in->arena, str_of(OGR_Fld_GetNameRef(f)), type_of(f)));
+        TRY(layer_field(r->layer, r->in->arena, str_of(OGR_Fld_GetNameRef(f)), type_of(f), false));
     }
     return RC_OK;
 }

@@ -15,10 +15,13 @@
 
 static const char usage[] =
     "usage: freshet-inspect [OPTION]... FILE\n"
+    "       freshet-inspect --compare OLD [OPTION]... FILE\n"
     "Prints one canonical JSON report about FILE: format, layers, fields, CRS, box, validity, area,\n"
     "digests. The same bytes and options give the same report. FILE is read in a sandbox.\n"
     "  --feature-key NAME   attribute that identifies a feature\n"
     "  --precision-m M      coordinates closer than this are the same (default 0.01)\n"
+    "  --compare OLD        instead: what differs between OLD and FILE, and by how much\n"
+    "  --legal-date NAME    of a comparison: attribute that says since when a feature is so\n"
     "  --timeout-s S        give up after so long (default as the setting inspect_timeout_s)\n"
     "  --memory-mb MB       memory beyond the file itself (default as inspect_memory_mb)\n"
     "  --serve              requests come over the socket at standard input\n"
@@ -28,7 +31,7 @@ static const char usage[] =
 struct request {
     struct inspect_options options;
     struct inspect_limits limits;
-    const char *file;
+    const char *file, *older; /* older NULL: nothing to compare with */
     bool serve;
 };
 
@@ -61,6 +64,8 @@ static bool take_option(int o, const char *value, struct request *r)
             return false;
         r->limits.memory_mb = (int64_t)v;
         return true;
+    case 'c': r->older = value; return true;
+    case 'l': r->options.legal_date_field = value; return true;
     case 's': r->serve = true; return true;
     default: return false;
     }
@@ -73,6 +78,8 @@ static int read_options(int argc, char **argv, struct request *r)
                                             {"precision-m", required_argument, NULL, 'p'},
                                             {"timeout-s", required_argument, NULL, 't'},
                                             {"memory-mb", required_argument, NULL, 'm'},
+                                            {"compare", required_argument, NULL, 'c'},
+                                            {"legal-date", required_argument, NULL, 'l'},
                                             {"serve", no_argument, NULL, 's'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -136,13 +143,15 @@ static enum rc print(struct buf *out, struct err *err)
     return RC_OK;
 }
 
-static enum rc one_file(const struct inspect_host *h, int fd, const struct request *r,
+static enum rc one_file(const struct inspect_host *h, const int fds[2], const struct request *r,
                         struct err *err)
 {
     struct inspect_end end;
     struct buf out;
     buf_init(&out, INSPECT_REPORT_MAX);
-    enum rc rc = inspect_child_run(h, fd, &r->options, &r->limits, &out, &end, err);
+    enum rc rc =
+        r->older ? inspect_child_run(h, fds[1], fds[0], &r->options, &r->limits, &out, &end, err)
+                 : inspect_child_run(h, fds[0], -1, &r->options, &r->limits, &out, &end, err);
     if (rc == RC_OK)
         rc = print(&out, err);
     buf_release(&out);
@@ -151,34 +160,52 @@ static enum rc one_file(const struct inspect_host *h, int fd, const struct reque
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
+static enum rc open_file(const char *path, int *ret, struct err *err)
+{
+    *ret = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (*ret < 0)
+        return err_set(err, RC_IO, "", "cannot open %s: %s", path, strerror(errno));
+    return RC_OK;
+}
+
+/* fds[0] is the file, fds[1] what it is compared with. */
+static enum rc open_files(const struct inspect_program *p, const struct request *r, char **argv,
+                          int fds[2], struct err *err)
+{
+    bool gdal = false;
+    TRY(open_file(r->file, &fds[0], err));
+    if (r->older)
+        TRY(open_file(r->older, &fds[1], err));
+    for (int i = 0; i < 2 && fds[i] >= 0; i++)
+        gdal = gdal || inspect_formats[sniff_file(fds[i])].engine == ENGINE_GDAL;
+    if (p->reads_gdal || !gdal)
+        return RC_OK;
+    become_sibling(argv);
+    return err_set(err, RC_IO, "", "cannot run %s, which should be beside this program: %s",
+                   INSPECT_PROGRAM_GDAL, strerror(errno));
+}
+
 static enum rc run(const struct inspect_program *p, const struct request *r, char **argv,
                    struct err *err)
 {
     struct inspect_host h = {.reader = p->reader, .client = r->serve ? STDIN_FILENO : -1};
     struct sandbox *sandbox = NULL;
-    int fd = -1;
+    int fds[2] = {-1, -1};
     TRY(inspect_options_check(&r->options, err));
-    if (!r->serve) {
-        fd = open(r->file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-            return err_set(err, RC_IO, "", "cannot open %s: %s", r->file, strerror(errno));
-        if (!p->reads_gdal && inspect_formats[sniff_file(fd)].engine == ENGINE_GDAL) {
-            become_sibling(argv);
-            return err_set(err, RC_IO, "", "cannot run %s, which should be beside this program: %s",
-                           INSPECT_PROGRAM_GDAL, strerror(errno));
-        }
-    }
-    enum rc rc = p->warm(err);
+    enum rc rc = r->serve ? RC_OK : open_files(p, r, argv, fds, err);
+    if (rc == RC_OK)
+        rc = p->warm(err);
     if (rc == RC_OK)
         rc = sandbox_new(&sandbox, err);
     h.sandbox = sandbox;
     if (rc == RC_OK && r->serve && !sandbox_has_landlock())
         log_event(LOG_WARN, "inspect.no_landlock", LOG_S("sandbox", "seccomp and limits only"));
     if (rc == RC_OK)
-        rc = r->serve ? inspect_serve(&h, STDIN_FILENO, err) : one_file(&h, fd, r, err);
+        rc = r->serve ? inspect_serve(&h, STDIN_FILENO, err) : one_file(&h, fds, r, err);
     sandbox_free(&sandbox);
-    if (fd >= 0)
-        close(fd);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     return rc;
 }
 

@@ -86,6 +86,8 @@ static yyjson_mut_val *fields_json(yyjson_mut_doc *d, const struct layer *l, boo
         yyjson_mut_val *o = yyjson_mut_obj(d);
         yyjson_mut_obj_add_val(d, o, "name", text_of(d, f->name));
         json_add_str(d, o, "type", plain ? field_type_plain(f->types) : field_type_name(f->types));
+        if (!plain) /* how many are filled follows from the features, which the digest has */
+            yyjson_mut_obj_add_int(d, o, "filled", f->filled);
         yyjson_mut_arr_append(list, o);
     }
     return list;

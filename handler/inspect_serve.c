@@ -6,25 +6,38 @@
 #include <unistd.h>
 #include "handler/inspect_wire.h"
 
-/* One request and its descriptor; false when the client has closed or speaks another language. */
-static bool receive(int socket, struct wire_request *q, int *fd)
+static void close_both(const int fds[2])
 {
-    char control[CMSG_SPACE(sizeof *fd)];
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* One request and its descriptors, -1 for none; false when the client has closed or speaks another
+ * language. */
+static bool receive(int socket, struct wire_request *q, int fds[2])
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control;
     struct iovec io = {q, sizeof *q};
     struct msghdr m = {
-        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t n;
+    fds[0] = fds[1] = -1;
     do
         n = recvmsg(socket, &m, MSG_WAITALL | MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
     if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
         return false;
-    memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    memcpy(fds, CMSG_DATA(c), c->cmsg_len > CMSG_LEN(sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
     if (n == (ssize_t)sizeof *q && q->magic == WIRE_MAGIC &&
-        memchr(q->feature_key, 0, sizeof q->feature_key))
+        memchr(q->feature_key, 0, sizeof q->feature_key) &&
+        memchr(q->legal_date_field, 0, sizeof q->legal_date_field))
         return true;
-    close(*fd);
+    close_both(fds);
     return false;
 }
 
@@ -57,18 +70,18 @@ enum rc inspect_serve(const struct inspect_host *h, int socket, struct err *err)
 {
     struct wire_request q;
     struct buf out;
-    int fd;
+    int fds[2];
     enum rc rc = RC_OK;
     buf_init(&out, INSPECT_REPORT_MAX);
-    while (receive(socket, &q, &fd)) {
-        const struct inspect_options o = {q.feature_key, q.precision_m};
+    while (receive(socket, &q, fds)) {
+        const struct inspect_options o = {q.feature_key, q.precision_m, q.legal_date_field};
         const struct inspect_limits l = {q.timeout_ms, q.memory_mb};
         struct inspect_end end = {PROBLEM_COUNT, 0};
         buf_clear(&out);
         rc = inspect_options_check(&o, err);
         if (rc == RC_OK)
-            rc = inspect_child_run(h, fd, &o, &l, &out, &end, err);
-        close(fd);
+            rc = inspect_child_run(h, fds[0], fds[1], &o, &l, &out, &end, err);
+        close_both(fds);
         if (rc == RC_GONE || !reply(socket, rc, &end, buf_view(&out)))
             break;
     }

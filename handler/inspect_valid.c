@@ -1,14 +1,7 @@
 /* inspect_valid: polygons handed to GEOS, its reason and place handed back. */
-#include "handler/inspect_valid.h"
-
-#define GEOS_USE_ONLY_R_API
-#include <geos_c.h>
+#include "handler/inspect_geos.h"
 
 #define RING_LEAST 4 /* a triangle, closed */
-
-struct valid {
-    GEOSContextHandle_t geos;
-};
 
 struct valid *valid_new(void)
 {
@@ -96,7 +89,7 @@ static GEOSGeometry *polygon_of(struct valid *v, const struct geom *g, const str
     return polygon;
 }
 
-static GEOSGeometry *polygons_of(struct valid *v, const struct geom *g)
+GEOSGeometry *geos_polygons(struct valid *v, const struct geom *g)
 {
     GEOSGeometry **list = calloc(g->n_parts, sizeof *list), *all = NULL;
     size_t n = 0;
@@ -127,7 +120,7 @@ static void read_place(struct valid *v, const GEOSGeometry *at, struct valid_fau
 static bool check_polygons(struct valid *v, const struct geom *g, struct valid_fault *ret)
 {
     char *reason = NULL;
-    GEOSGeometry *at = NULL, *all = polygons_of(v, g);
+    GEOSGeometry *at = NULL, *all = geos_polygons(v, g);
     if (!all)
         return fault(ret, "Malformed geometry");
     char valid = GEOSisValidDetail_r(v->geos, all, 0, &reason, &at);

@@ -1,5 +1,6 @@
 /* inspect_wire: what inspector (client) and inspect_serve say to each other over a socket pair: one
- * request of fixed size that carries the file's descriptor (SCM_RIGHTS), one reply with the report.
+ * request of fixed size that carries the file's descriptor (SCM_RIGHTS), or two of files to compare, the
+ * older first; one reply with the report or comparison.
  * Both ends are of the same build on the same machine, so structs travel as they are. */
 #ifndef FRESHET_HANDLER_INSPECT_WIRE_H
 #define FRESHET_HANDLER_INSPECT_WIRE_H
@@ -13,7 +14,7 @@ struct wire_request {
     uint32_t memory_mb;
     int64_t timeout_ms;
     double precision_m;
-    char feature_key[INSPECT_KEY_MAX + 1];
+    char feature_key[INSPECT_KEY_MAX + 1], legal_date_field[INSPECT_KEY_MAX + 1];
 };
 struct wire_reply {
     uint32_t magic;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "handler/compare.h"
 #include "handler/inspect_program.h"
 #include "handler/inspect_wire.h"
 
@@ -130,20 +131,28 @@ void inspector_free(struct inspector **in)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static bool send_request(int socket, struct wire_request *q, int fd)
+/* One file, or two to be compared. */
+struct files {
+    int fds[2], n;
+};
+
+static bool send_request(int socket, struct wire_request *q, const struct files *f)
 {
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof fd)];
+        char room[CMSG_SPACE(sizeof f->fds)];
     } control = {0};
+    size_t bytes = (size_t)f->n * sizeof f->fds[0];
     struct iovec io = {q, sizeof *q};
-    struct msghdr m = {
-        .msg_iov = &io, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {.msg_iov = &io,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_SPACE(bytes)};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    c->cmsg_len = CMSG_LEN(bytes);
+    memcpy(CMSG_DATA(c), f->fds, bytes);
     return sendmsg(socket, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *q;
 }
 
@@ -169,11 +178,11 @@ static bool receive_all(int socket, void *out, size_t n, int64_t end)
 }
 
 /* But for RC_OK the process is of no use any more: nobody knows where its answer ends. */
-static enum rc ask(struct server *s, struct wire_request *q, int fd, struct arena *a,
+static enum rc ask(struct server *s, struct wire_request *q, const struct files *f, struct arena *a,
                    struct wire_reply *reply, struct str *report)
 {
     int64_t end = clock_mono() + q->timeout_ms + GRACE_MS;
-    if (!send_request(s->socket, q, fd) || !receive_all(s->socket, reply, sizeof *reply, end))
+    if (!send_request(s->socket, q, f) || !receive_all(s->socket, reply, sizeof *reply, end))
         return RC_IO;
     if (reply->magic != WIRE_MAGIC || reply->n > INSPECT_REPORT_MAX || reply->rc >= RC_COUNT)
         return RC_IO;
@@ -187,7 +196,7 @@ static enum rc ask(struct server *s, struct wire_request *q, int fd, struct aren
     return RC_OK;
 }
 
-static enum rc ask_any(struct inspector *in, struct server *s, int fd,
+static enum rc ask_any(struct inspector *in, struct server *s, const struct files *f,
                        const struct inspect_options *o, struct arena *a, struct inspection *ret,
                        struct err *err)
 {
@@ -197,9 +206,11 @@ static enum rc ask_any(struct inspector *in, struct server *s, int fd,
                              .precision_m = o->precision_m};
     struct wire_reply reply;
     snprintf(q.feature_key, sizeof q.feature_key, "%s", o->feature_key);
+    snprintf(q.legal_date_field, sizeof q.legal_date_field, "%s",
+             o->legal_date_field ? o->legal_date_field : "");
     for (int i = 0; i < ATTEMPTS; i++) {
         TRY(start(in, s, err));
-        enum rc rc = ask(s, &q, fd, a, &reply, &ret->report);
+        enum rc rc = ask(s, &q, f, a, &reply, &ret->report);
         if (rc == RC_OK) {
             ret->signal = (int)reply.signal;
             if (reply.rc == RC_OK)
@@ -260,11 +271,12 @@ enum rc inspector_run(struct inspector *in, int fd, const struct inspect_options
     enum inspect_format format;
     struct inspection found = {0};
     int64_t size;
+    const struct files f = {{fd, -1}, 1};
     TRY(inspect_options_check(o, err));
     TRY(sniff_file(fd, &format, &size, err));
     switch (inspect_formats[format].engine) {
-    case ENGINE_OWN: TRY(ask_any(in, &in->own, fd, o, a, &found, err)); break;
-    case ENGINE_GDAL: TRY(ask_any(in, &in->gdal, fd, o, a, &found, err)); break;
+    case ENGINE_OWN: TRY(ask_any(in, &in->own, &f, o, a, &found, err)); break;
+    case ENGINE_GDAL: TRY(ask_any(in, &in->gdal, &f, o, a, &found, err)); break;
     case ENGINE_NONE: TRY(unread(format, size, o, PROBLEM_COUNT, a, &found.report, err)); break;
     }
     enum rc rc = parse_report(a, &found);
@@ -274,6 +286,51 @@ enum rc inspector_run(struct inspector *in, int fd, const struct inspect_options
     }
     if (rc != RC_OK)
         return err_set(err, RC_NOMEM, "", "no memory to read the report");
+    *ret = found;
+    return RC_OK;
+}
+
+/* A comparison with its lists, or with a reason and none. */
+static bool is_comparison(yyjson_val *root)
+{
+    yyjson_val *reason = yyjson_obj_get(root, "reason");
+    return yyjson_is_str(reason) ||
+           (yyjson_is_null(reason) && yyjson_is_obj(yyjson_obj_get(root, "totals")) &&
+            yyjson_is_arr(yyjson_obj_get(root, "added")) &&
+            yyjson_is_arr(yyjson_obj_get(root, "removed")) &&
+            yyjson_is_arr(yyjson_obj_get(root, "modified")));
+}
+
+static enum rc parse_comparison(struct arena *a, struct inspection *i)
+{
+    struct err why;
+    if (i->report.n > COMPARE_MAX)
+        return RC_INVALID;
+    TRY(json_parse(a, i->report, 0, "the comparison", &i->root, &why));
+    return is_comparison(i->root) ? RC_OK : RC_INVALID;
+}
+
+enum rc inspector_compare(struct inspector *in, int older, int fd, const struct inspect_options *o,
+                          struct arena *a, struct inspection *ret, struct err *err)
+{
+    static const char crashed[] = "{\"reason\":\"INSPECTOR_CRASHED\"}";
+    const struct files f = {{older, fd}, 2};
+    enum inspect_format formats[2];
+    struct inspection found = {0};
+    int64_t size;
+    TRY(inspect_options_check(o, err));
+    for (int i = 0; i < 2; i++)
+        TRY(sniff_file(f.fds[i], &formats[i], &size, err));
+    bool gdal = inspect_formats[formats[0]].engine == ENGINE_GDAL ||
+                inspect_formats[formats[1]].engine == ENGINE_GDAL;
+    TRY(ask_any(in, gdal ? &in->gdal : &in->own, &f, o, a, &found, err));
+    enum rc rc = parse_comparison(a, &found);
+    if (rc != RC_OK && rc != RC_NOMEM) {
+        found.report = str_of(crashed);
+        rc = parse_comparison(a, &found);
+    }
+    if (rc != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory to read the comparison");
     *ret = found;
     return RC_OK;
 }

@@ -35,6 +35,11 @@ struct inspection {
 /* fd is a regular file, open for reading; its position does not matter. */
 MUST_CHECK enum rc inspector_run(struct inspector *in, int fd, const struct inspect_options *o,
                                  struct arena *a, struct inspection *ret, struct err *err);
+/* What differs between two files, measured (compare.h); ret->root has "reason". Invariants 1 to 3 hold
+ * as for reports: when the child failed, reason says how, and there is nothing else. */
+MUST_CHECK enum rc inspector_compare(struct inspector *in, int older, int fd,
+                                     const struct inspect_options *o, struct arena *a,
+                                     struct inspection *ret, struct err *err);
 /* Does the report name this problem? */
 bool inspection_has(const struct inspection *i, enum inspect_problem p);
 

@@ -259,13 +259,17 @@ static enum rc count_entries(struct job *j, int fd, struct err *err)
  * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
 static enum rc judge(struct job *j, int fd, struct err *err)
 {
-    static const struct expectation listing = {
-        .media_type = "application/json", .url = "", .count_drift_pct = -1, .area_drift_pct = -1};
+    static const struct expectation listing = {.media_type = "application/json",
+                                               .url = "",
+                                               .count_drift_pct = -1,
+                                               .area_drift_pct = -1,
+                                               .size_drift_pct = -1};
     struct expectation expect = listing;
     struct summary now;
     summary_none(&now);
     if (!job_is_listing(j)) {
         expectation_of(&j->source, max_bytes(j), &expect);
+        expect.head_bytes = j->head.version > 0 && !j->head.deleted ? j->head.size : 0;
         TRY(job_inspect(j, fd, &now, err));
     }
     expect.max_bytes = max_bytes(j);

@@ -2,13 +2,20 @@
  * head's. */
 #include "handler/job_internal.h"
 
+static void options_of(const struct job *j, struct inspect_options *o)
+{
+    inspect_options_default(o);
+    o->feature_key = j->source.feature_key;
+    o->precision_m = j->source.precision_m;
+    o->legal_date_field = j->source.legal_date_field;
+}
+
 static enum rc ask(struct job *j, int fd, yyjson_val **ret, struct err *err)
 {
     const struct job_env *e = j->env;
     struct inspect_options o;
     struct inspection found;
-    inspect_options_default(&o);
-    o.feature_key = j->source.feature_key;
+    options_of(j, &o);
     if (!*e->inspector)
         TRY(inspector_new(&e->inst->conf, e->inst->programs, e->inspector, err));
     TRY(inspector_run(*e->inspector, fd, &o, &j->reports, &found, err));
@@ -41,7 +48,7 @@ static enum rc look_before(struct job *j, struct err *err)
     if (h->version == 0 || h->deleted)
         return RC_OK;
     TRY(change_qa(j->env->ledger, &j->reports, j->source.no, &h->sha, &qa, err));
-    enum rc rc = summary_read(&j->reports, qa, &j->before, err);
+    enum rc rc = summary_read(&j->reports, qa, j->source.precision_m, &j->before, err);
     if (rc != RC_NOT_FOUND)
         return rc;
     TRY(inspect_head(j, err));
@@ -52,6 +59,7 @@ enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err)
 {
     TRY(ask(j, fd, &j->now, err));
     TRY(summary_of(j->now, ret, err));
+    summary_expect(j->now, &j->source, ret);
     return ret->geodata ? look_before(j, err) : RC_OK;
 }
 
@@ -61,13 +69,32 @@ bool job_same_content(const struct job *j)
     return *now && strcmp(now, j->before.content_digest) == 0;
 }
 
+/* The delta tells digests alone, and says so, when the sandbox could not measure. */
+static enum rc measure(struct job *j, struct err *err)
+{
+    const struct job_env *e = j->env;
+    CLEANUP(job_close_fd) int old = -1;
+    CLEANUP(job_close_fd) int now = -1;
+    struct inspect_options o;
+    struct inspection found;
+    options_of(j, &o);
+    TRY(job_open_head(j, &old, err));
+    TRY(store_read(e->store, job_tier(j), &j->bytes.sha, &now, err));
+    TRY(inspector_compare(*e->inspector, old, now, &o, &j->reports, &found, err));
+    j->facts.compared = found.root;
+    diff_measure(&j->diff, found.root);
+    return e->tick ? e->tick(e->tick_ctx, err) : RC_OK;
+}
+
 enum rc job_diff(struct job *j, struct err *err)
 {
+    const struct diff *d = &j->diff;
     if (j->facts.qa.now.features < 0)
         return RC_OK;
     if (j->before.geodata && !j->then)
         TRY(inspect_head(j, err));
-    TRY(diff_of(&j->reports, j->then, j->now, &j->diff, err));
+    TRY(diff_of(&j->reports, j->then, j->now, DIFF_LISTED_MAX, &j->diff, err));
     j->facts.diff = &j->diff;
-    return RC_OK;
+    bool differ = d->added.total + d->removed.total + d->modified.total > 0;
+    return d->verdict && differ ? measure(j, err) : RC_OK;
 }

@@ -12,7 +12,7 @@
 #include "handler/uri.h"
 #include "ledger/trigger.h"
 
-#define PROJECT_MEMORY_MAX (16u << 20) /* one source, or the documents of one change */
+#define PROJECT_MEMORY_MAX (128u << 20) /* one source, or the documents of one change */
 
 /* What everybody is told, as no rule vouches for the content. */
 static const char qa_note[] = "Automatic checks of size, type, structure and digest; "

@@ -5,8 +5,8 @@
 #include "handler/project.h"
 #include "ledger/rebuild.h"
 
-#define SOURCE_MEMORY_MAX (8u << 20)  /* the longest declaration, several times over */
-#define CHANGE_MEMORY_MAX (16u << 20) /* the documents of one change */
+#define SOURCE_MEMORY_MAX (8u << 20)   /* the longest declaration, several times over */
+#define CHANGE_MEMORY_MAX (128u << 20) /* the documents of one change */
 
 struct pass {
     struct ledger *l;

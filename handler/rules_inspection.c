@@ -117,3 +117,53 @@ const char *rule_area_drift(const struct view *v)
         return NULL;
     return "the area moved more than limits.area_drift_pct allows";
 }
+
+const char *rule_required_there(const struct view *v)
+{
+    double share =
+        v->now->features > 0 ? 100.0 * (double)v->now->missing / (double)v->now->features : 0;
+    return share > v->expect->missing_pct ? "too many features lack a required field" : NULL;
+}
+
+const char *rule_key_pattern(const struct view *v)
+{
+    return v->now->bad_keys > 0 ? "a feature key is no GEOID of the boundary type" : NULL;
+}
+
+static bool has_field(const struct summary *s, uint64_t mark)
+{
+    for (size_t i = 0; i < s->n_fields; i++)
+        if (s->fields[i] == mark)
+            return true;
+    return false;
+}
+
+/* Has x a field that y has not? Without lists nobody knows. */
+static bool has_more(const struct summary *x, const struct summary *y)
+{
+    if (x->n_fields == 0 || y->n_fields == 0)
+        return false;
+    for (size_t i = 0; i < x->n_fields; i++)
+        if (!has_field(y, x->fields[i]))
+            return true;
+    return false;
+}
+
+const char *rule_schema_kept(const struct view *v)
+{
+    bool lost = v->before && has_more(v->before, v->now);
+    return lost ? "a field of the version before is gone, or has another type" : NULL;
+}
+
+const char *rule_schema_same(const struct view *v)
+{
+    bool more = v->before && has_more(v->now, v->before) && !has_more(v->before, v->now);
+    return more ? "there is a field that the version before had not" : NULL;
+}
+
+const char *rule_size_drift(const struct view *v)
+{
+    bool moved = v->expect->head_bytes > 0 &&
+                 drifts((double)v->expect->head_bytes, (double)v->size, v->expect->size_drift_pct);
+    return moved ? "the number of bytes moved more than limits.size_drift_pct allows" : NULL;
+}

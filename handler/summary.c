@@ -1,6 +1,8 @@
 /* summary: from reports, into and out of the ledger. */
 #include "handler/summary.h"
 
+#include <stdlib.h>
+
 void summary_none(struct summary *ret)
 {
     *ret = (struct summary){.format = "", .media_type = "", .features = -1};
@@ -41,6 +43,34 @@ static void put_fields(struct buf *out, yyjson_val *fields)
         json_put_str(out, str_of(text_of(f, "name")));
         buf_printf(out, ":%s", plain_type(text_of(f, "type")));
     }
+}
+
+static uint64_t mark_of(const struct sha256 *sha)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < sizeof v; i++)
+        v = v << 8 | sha->b[i];
+    return v;
+}
+
+/* A mark of each field: enough to tell which of them are gone, without quoting names. */
+static void mark_fields(yyjson_val *report, struct summary *s)
+{
+    yyjson_val *layers = yyjson_obj_get(report, "layers"), *l, *f;
+    size_t i, n, k, m;
+    char text[1024];
+    struct sha256 sha;
+    yyjson_arr_foreach(layers, i, n, l) yyjson_arr_foreach(yyjson_obj_get(l, "fields"), k, m, f)
+    {
+        snprintf(text, sizeof text, "%s\n%s\n%.512s", n > 1 ? text_of(l, "name") : "",
+                 plain_type(text_of(f, "type")), text_of(f, "name"));
+        digest_sha256(text, strlen(text), &sha);
+        if (s->n_fields < SUMMARY_FIELDS_MAX)
+            s->fields[s->n_fields] = mark_of(&sha);
+        s->n_fields++;
+    }
+    if (s->n_fields > SUMMARY_FIELDS_MAX)
+        s->n_fields = 0;
 }
 
 /* Layers and bands in their order; the name of a layer counts when there are several. */
@@ -107,10 +137,83 @@ enum rc summary_of(yyjson_val *report, struct summary *ret, struct err *err)
     s.has_bbox = read_box(yyjson_obj_get(report, "bbox"), s.bbox);
     copy_digest(report, "content_digest", s.content_digest);
     count_problems(report, s.problems);
+    s.precision_m = yyjson_get_num(yyjson_ptr_get(report, "/options/precision_m"));
+    mark_fields(report, &s);
     if (s.geodata)
         TRY(digest_schema(report, s.schema_digest, err));
     *ret = s;
     return RC_OK;
+}
+
+/* ---- what a source asks for ------------------------------------------------------------------ */
+
+static int64_t filled_in(yyjson_val *layer, const char *name)
+{
+    size_t i, n;
+    yyjson_val *f;
+    yyjson_arr_foreach(yyjson_obj_get(layer, "fields"), i, n, f)
+    {
+        if (strcmp(text_of(f, "name"), name) == 0)
+            return yyjson_get_sint(yyjson_obj_get(f, "filled"));
+    }
+    return 0;
+}
+
+static int64_t missing_of(yyjson_val *report, const char *name)
+{
+    size_t i, n;
+    yyjson_val *l;
+    int64_t missing = 0;
+    yyjson_arr_foreach(yyjson_obj_get(report, "layers"), i, n, l)
+    {
+        int64_t all = yyjson_get_sint(yyjson_obj_get(l, "features")), filled = filled_in(l, name);
+        missing += filled < all ? all - filled : 0;
+    }
+    return missing;
+}
+
+/* 0: not a type whose GEOIDs have one length. */
+static size_t geoid_digits(const char *boundary_type)
+{
+    static const struct {
+        const char *type;
+        size_t digits;
+    } rows[] = {
+#define X(type, digits) {type, digits},
+#include "handler/geoids.def"
+#undef X
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strcmp(rows[i].type, boundary_type) == 0)
+            return rows[i].digits;
+    return 0;
+}
+
+/* Fully qualified ones ("0500000US20001") have theirs behind "US". Districts that are not drawn yet
+ * have letters ("20ZZ"): only the state's two are digits always. */
+static bool is_geoid(const char *key, size_t digits)
+{
+    const char *us = strstr(key, "US");
+    const char *id = us ? us + 2 : key;
+    return strlen(id) == digits && strspn(id, "0123456789") >= 2 &&
+           strspn(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == digits;
+}
+
+void summary_expect(yyjson_val *report, const struct source *s, struct summary *ret)
+{
+    size_t i, n, digits = geoid_digits(s->boundary_type);
+    yyjson_val *f;
+    for (size_t k = 0; k < s->n_required; k++) {
+        int64_t missing = missing_of(report, s->required_fields[k]);
+        ret->missing = missing > ret->missing ? missing : ret->missing;
+    }
+    if (digits == 0 || !strcasestr(s->feature_key, "GEOID"))
+        return;
+    yyjson_arr_foreach(yyjson_obj_get(report, "features"), i, n, f)
+    {
+        const char *key = yyjson_get_str(yyjson_obj_get(f, "key"));
+        ret->bad_keys += key && !is_geoid(key, digits);
+    }
 }
 
 /* ---- stored ---------------------------------------------------------------------------------- */
@@ -129,6 +232,10 @@ yyjson_mut_val *summary_json(yyjson_mut_doc *d, const struct summary *s)
     yyjson_mut_obj_add_real(d, o, "area_km2", s->area_km2);
     add_digest(d, o, "content_digest", s->content_digest);
     add_digest(d, o, "schema_digest", s->schema_digest);
+    yyjson_mut_obj_add_real(d, o, "precision_m", s->precision_m);
+    yyjson_mut_val *fields = yyjson_mut_obj_add_arr(d, o, "fields");
+    for (size_t i = 0; i < s->n_fields; i++)
+        yyjson_mut_arr_append(fields, json_fmt(d, "%016llx", (unsigned long long)s->fields[i]));
     for (int k = 0; k < PROBLEM_COUNT; k++)
         if (s->problems[k] > 0)
             yyjson_mut_obj_add_int(d, problems, inspect_problem_name((enum inspect_problem)k),
@@ -137,7 +244,19 @@ yyjson_mut_val *summary_json(yyjson_mut_doc *d, const struct summary *s)
     return o;
 }
 
-enum rc summary_read(struct arena *a, struct str qa, struct summary *ret, struct err *err)
+static void read_fields(yyjson_val *list, struct summary *s)
+{
+    size_t i, n;
+    yyjson_val *v;
+    yyjson_arr_foreach(list, i, n, v)
+    {
+        if (s->n_fields < SUMMARY_FIELDS_MAX && yyjson_is_str(v))
+            s->fields[s->n_fields++] = strtoull(yyjson_get_str(v), NULL, 16);
+    }
+}
+
+enum rc summary_read(struct arena *a, struct str qa, double precision_m, struct summary *ret,
+                     struct err *err)
 {
     yyjson_val *root, *o;
     struct summary s;
@@ -146,8 +265,11 @@ enum rc summary_read(struct arena *a, struct str qa, struct summary *ret, struct
         return RC_NOT_FOUND;
     TRY(json_parse(a, qa, 0, "the validation report of the head", &root, err));
     o = yyjson_obj_get(root, "inspection");
-    if (strcmp(text_of(o, "inspect_version"), INSPECT_VERSION) != 0)
+    s.precision_m = yyjson_get_num(yyjson_obj_get(o, "precision_m"));
+    if (strcmp(text_of(o, "inspect_version"), INSPECT_VERSION) != 0 ||
+        (s.precision_m > 0 && s.precision_m != precision_m))
         return RC_NOT_FOUND;
+    read_fields(yyjson_obj_get(o, "fields"), &s);
     s.format = text_of(o, "format");
     s.features = yyjson_get_sint(yyjson_obj_get(o, "features"));
     s.area_km2 = yyjson_get_num(yyjson_obj_get(o, "area_km2"));

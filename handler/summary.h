@@ -15,6 +15,9 @@
 
 #include "core/digest.h"
 #include "handler/inspect.h"
+#include "ledger/source.h"
+
+#define SUMMARY_FIELDS_MAX 256 /* of all layers; with more nobody says which were lost */
 
 struct summary {
     bool geodata;       /* there are layers or pixels */
@@ -27,16 +30,28 @@ struct summary {
     char content_digest[SHA256_HEX]; /* "" for none */
     char schema_digest[SHA256_HEX];  /* of names and plain types of fields; "" for none */
     int64_t problems[PROBLEM_COUNT]; /* how often */
+    uint64_t
+        fields[SUMMARY_FIELDS_MAX]; /* of each field of the schema, a piece of the digest of its
+                                          * name and plain type */
+    size_t n_fields;
+    double precision_m;
+    /* Of what the source asks for (summary_expect), not stored. */
+    int64_t missing;  /* features without the required field that most of them lack */
+    int64_t bad_keys; /* keys that are no GEOID of its boundary type */
 };
 
 /* Of a file that nobody inspects. */
 void summary_none(struct summary *ret);
 /* Of a report. Its texts are those of the report. */
 MUST_CHECK enum rc summary_of(yyjson_val *report, struct summary *ret, struct err *err);
+/* Counts what of the report is not as the source asks: required_fields, and GEOIDs by boundary_type
+ * (handler/geoids.def) where the feature key is one. */
+void summary_expect(yyjson_val *report, const struct source *s, struct summary *ret);
 /* The stored form. */
 yyjson_mut_val *summary_json(yyjson_mut_doc *d, const struct summary *s);
-/* What summary_json wrote, inside a validation report. RC_NOT_FOUND: none of this INSPECT_VERSION. */
-MUST_CHECK enum rc summary_read(struct arena *a, struct str qa, struct summary *ret,
-                                struct err *err);
+/* What summary_json wrote, inside a validation report. RC_NOT_FOUND: none of this INSPECT_VERSION
+ * and precision. */
+MUST_CHECK enum rc summary_read(struct arena *a, struct str qa, double precision_m,
+                                struct summary *ret, struct err *err);
 
 #endif

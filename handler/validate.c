@@ -206,7 +206,7 @@ static void apply_rules(const struct view *v, yyjson_mut_doc *d, yyjson_mut_val 
             continue;
         json_add_str(d, o, "reason", rules[i].reason);
         json_add_str(d, o, "detail", why);
-        r->failed++;
+        r->failed += rules[i].verdict != VERDICT_PASS;
         add_reason(r, rules[i].reason);
         if (rules[i].verdict <= r->outcome)
             continue;
@@ -269,9 +269,11 @@ void expectation_of(const struct source *s, int64_t max_bytes, struct expectatio
                                 .has_region = s->has_region,
                                 .min_features = s->min_features,
                                 .count_drift_pct = s->count_drift_pct,
-                                .area_drift_pct = s->area_drift_pct};
+                                .area_drift_pct = s->area_drift_pct,
+                                .size_drift_pct = s->size_drift_pct,
+                                .missing_pct = s->missing_pct};
     memcpy(ret->region, s->region_bbox, sizeof ret->region);
-    ret->geodata = *s->feature_key || s->has_region || s->min_features > 0 ||
+    ret->geodata = *s->feature_key || s->has_region || s->min_features > 0 || s->n_required > 0 ||
                    s->count_drift_pct >= 0 || s->area_drift_pct >= 0;
 }
 

@@ -21,7 +21,7 @@
 
 /* JSON up to here is parsed as a whole; yyjson needs up to 24 bytes of memory per byte of text. */
 #define VALIDATE_PARSE_MAX (32 << 20)
-#define VALIDATE_REASONS_MAX 32
+#define VALIDATE_REASONS_MAX 48
 
 enum verdict { VERDICT_PASS, VERDICT_HOLD, VERDICT_FAIL };
 const char *verdict_name(enum verdict v); /* "pass" */
@@ -33,8 +33,10 @@ struct expectation {
     bool has_region;
     double region[4]; /* west, south, east, north */
     int64_t min_features;
-    double count_drift_pct, area_drift_pct; /* against the head; < 0: any */
-    bool geodata;                           /* nothing else will do */
+    double count_drift_pct, area_drift_pct, size_drift_pct; /* against the head; < 0: any */
+    int64_t head_bytes;                                     /* 0: there is no head */
+    double missing_pct;
+    bool geodata; /* nothing else will do */
 };
 
 struct validation {

@@ -19,8 +19,8 @@
 #include "handler/levels.h"
 #include "ledger/rollback.h"
 
-#define SLOTS_MAX 256              /* workers of one instance, all programs together */
-#define JOB_MEMORY_MAX (64u << 20) /* documents of one change; bytes and parsing have their own */
+#define SLOTS_MAX 256               /* workers of one instance, all programs together */
+#define JOB_MEMORY_MAX (256u << 20) /* documents of one change; bytes and parsing have their own */
 #define POLICY_MEMORY_MAX (32u << 20)
 #define HEARTBEAT_MS 5000
 #define OWNER_MAX 24

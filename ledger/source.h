@@ -55,6 +55,9 @@ struct source_manifest {
 #undef X
 };
 
+#define SOURCE_REQUIRED_MAX 64 /* fields: more are a mistake */
+#define SOURCE_PRECISION_M 0.01
+
 struct source {
     int64_t no; /* src_no, 0 before it is stored */
     /* A source that another one names: an entry of its listing, or a vintage of its {year}. Set by
@@ -63,7 +66,7 @@ struct source {
     const char *entry;
     int64_t unlisted_at; /* of an entry: since when its listing does not name it, 0 while it does */
     const char *id, *title, *url, *detector, *collection, *boundary_type, *license, *media_type,
-        *feature_key, *pin_sha256, *adapter; /* "" when absent */
+        *feature_key, *legal_date_field, *pin_sha256, *adapter; /* "" when absent */
     const char *probe_url,
         *probe_pointer; /* probe{url,pointer}; url: the source's own when absent */
     const char *probe_expect,
@@ -76,9 +79,13 @@ struct source {
     size_t n_headers;
     double region_bbox[4];
     bool has_region;
-    double grid_deg;                        /* generalized: default 0.1 */
-    int64_t max_bytes;                      /* limits.max_bytes, 0: the setting */
-    double count_drift_pct, area_drift_pct; /* limits, < 0: none */
+    double grid_deg;                                        /* generalized: default 0.1 */
+    int64_t max_bytes;                                      /* limits.max_bytes, 0: the setting */
+    double count_drift_pct, area_drift_pct, size_drift_pct; /* limits, < 0: none */
+    double missing_pct; /* limits: features that may lack a required field; default 0 */
+    const char *required_fields[SOURCE_REQUIRED_MAX];
+    size_t n_required;
+    double precision_m; /* coordinates closer than this are the same; default 0.01 */
     int64_t min_features;
     int64_t poll_interval_s; /* 0: from triggers or the setting */
     int64_t max_interval_s, sweep_days, gone_after;

@@ -88,10 +88,16 @@ static enum rc check_triggers(yyjson_val *decl, const struct source *s, struct e
 static enum rc check_limits(yyjson_val *decl, const struct source *s, struct err *err)
 {
     yyjson_val *obj = yyjson_obj_get(decl, "limits");
-    TRY(check_members(obj, "limits", "max_bytes min_features count_drift_pct area_drift_pct", err));
+    TRY(check_members(
+        obj, "limits",
+        "max_bytes min_features count_drift_pct area_drift_pct size_drift_pct missing_pct", err));
     /* Below 0 stands for "not declared" in the struct, so what was written is asked. */
     if (s->count_drift_pct < 0 && yyjson_is_num(yyjson_obj_get(obj, "count_drift_pct")))
         return err_set(err, RC_INVALID, "limits.count_drift_pct", "must not be negative");
+    if (s->size_drift_pct < 0 && yyjson_is_num(yyjson_obj_get(obj, "size_drift_pct")))
+        return err_set(err, RC_INVALID, "limits.size_drift_pct", "must not be negative");
+    if (!(s->missing_pct >= 0 && s->missing_pct <= 100))
+        return err_set(err, RC_INVALID, "limits.missing_pct", "must be between 0 and 100");
     if (s->area_drift_pct < 0 && yyjson_is_num(yyjson_obj_get(obj, "area_drift_pct")))
         return err_set(err, RC_INVALID, "limits.area_drift_pct", "must not be negative");
     return RC_OK;

@@ -293,7 +293,7 @@ static enum rc read_region(yyjson_val *decl, struct source *s, struct err *err)
 static enum rc read_limits(yyjson_val *decl, struct source *s, struct err *err)
 {
     yyjson_val *obj = yyjson_obj_get(decl, "limits");
-    s->count_drift_pct = s->area_drift_pct = -1;
+    s->count_drift_pct = s->area_drift_pct = s->size_drift_pct = -1;
     if (!obj || yyjson_is_null(obj))
         return RC_OK;
     if (!yyjson_is_obj(obj))
@@ -303,7 +303,37 @@ static enum rc read_limits(yyjson_val *decl, struct source *s, struct err *err)
     TRY(within("limits", json_get_i64(obj, "min_features", 0, 1LL << 40, &s->min_features, err),
                err));
     TRY(within("limits", json_get_num(obj, "count_drift_pct", &s->count_drift_pct, err), err));
+    TRY(within("limits", json_get_num(obj, "size_drift_pct", &s->size_drift_pct, err), err));
+    TRY(within("limits", json_get_num(obj, "missing_pct", &s->missing_pct, err), err));
     return within("limits", json_get_num(obj, "area_drift_pct", &s->area_drift_pct, err), err);
+}
+
+static enum rc read_required(yyjson_val *decl, struct source *s, struct err *err)
+{
+    yyjson_val *list = yyjson_obj_get(decl, "required_fields"), *v;
+    size_t i, n;
+    if (!list || yyjson_is_null(list))
+        return RC_OK;
+    if (!yyjson_is_arr(list) || yyjson_arr_size(list) > SOURCE_REQUIRED_MAX)
+        return err_set(err, RC_INVALID, "required_fields", "must be a list of at most %d names",
+                       SOURCE_REQUIRED_MAX);
+    yyjson_arr_foreach(list, i, n, v)
+    {
+        if (!yyjson_is_str(v) || yyjson_get_len(v) == 0 || yyjson_get_len(v) > 64)
+            return err_set(err, RC_INVALID, "required_fields",
+                           "must hold names of fields, of 1 to 64 bytes each");
+        s->required_fields[s->n_required++] = yyjson_get_str(v);
+    }
+    return RC_OK;
+}
+
+static enum rc read_precision(yyjson_val *decl, struct source *s, struct err *err)
+{
+    s->precision_m = SOURCE_PRECISION_M;
+    TRY(json_get_num(decl, "precision_m", &s->precision_m, err));
+    if (!(s->precision_m >= 1e-6 && s->precision_m <= 1e4))
+        return err_set(err, RC_INVALID, "precision_m", "must be between 0.000001 and 10000 metres");
+    return RC_OK;
 }
 
 static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
@@ -484,6 +514,8 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
     TRY(source_read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
     TRY(read_region(decl, s, err));
+    TRY(read_required(decl, s, err));
+    TRY(read_precision(decl, s, err));
     return read_limits(decl, s, err);
 }
 

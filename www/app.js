@@ -93,6 +93,20 @@ function trustLine(entry) {
     return line;
 }
 
+/* "3 added, 1 modified, none removed; area +1.2 %"; nothing where that is withheld or unknown. */
+function changedLine(entry) {
+    const qa = entry.qa_summary || {};
+    const counts = qa.features || {};
+    const words = ["added", "modified", "removed"]
+        .filter((name) => typeof counts[name] === "number")
+        .map((name) => (counts[name] || "none") + " " + name);
+    if (words.length === 0) return null;
+    let text = "Features: " + words.join(", ");
+    if (typeof qa.area_change_pct === "number")
+        text += "; area " + (qa.area_change_pct > 0 ? "+" : "") + qa.area_change_pct.toFixed(2) + " %";
+    return element("p", text + ".", { class: "facts" });
+}
+
 function changeItem(entry) {
     const item = element("li");
     const head = element("h3", entry.title || entry.source_id || "A dataset");
@@ -101,7 +115,10 @@ function changeItem(entry) {
     if (entry.unexpected) head.append(element("span", "unexpected", { class: "kind" }));
     const when = element("p", "Updated on ", { class: "facts" });
     when.append(time(entry.finalized_at));
-    item.append(head, when, trustLine(entry));
+    item.append(head, when);
+    const changed = changedLine(entry);
+    if (changed) item.append(changed);
+    item.append(trustLine(entry));
     item.append(list([
         link("Evidence", "/changes/" + encodeURIComponent(entry.change_event_id)),
         link("Provenance", entry.prov_ref),

@@ -97,7 +97,7 @@ static void feature_by_feature(void **state)
         REPORT(101, 4, 45.5,
                FEATURE("null", 120, 210, 1, 10) "," FEATURE("\"a\"", 111, 211, 1, 10) "," FEATURE(
                    "\"b\"", 122, 222, 2, 20.5) "," FEATURE("\"d\"", 114, 214, 1, 5)));
-    assert_rc(diff_of(&x->a, then, now, &d, &x->err), RC_OK);
+    assert_rc(diff_of(&x->a, then, now, DIFF_LISTED_MAX, &d, &x->err), RC_OK);
     x->f.diff = &d;
     assert_rc(delta_render(&x->a, &x->f, &doc, &x->err), RC_OK);
     change_golden("delta-features.json", doc);
@@ -117,7 +117,7 @@ static void colliding_keys(void **state)
         report(x, REPORT(101, 3, 3,
                          FEATURE("\"a\"", 112, 212, 1, 1) "," FEATURE(
                              "\"a\"", 113, 213, 1, 1) "," FEATURE("\"a\"", 114, 214, 1, 1)));
-    assert_rc(diff_of(&x->a, then, now, &d, &x->err), RC_OK);
+    assert_rc(diff_of(&x->a, then, now, DIFF_LISTED_MAX, &d, &x->err), RC_OK);
     assert_int_equal(d.added.total, 1);
     assert_int_equal(d.removed.total, 0);
     assert_int_equal(d.modified.total, 1);
@@ -132,7 +132,7 @@ static void unlisted_features_are_unknown(void **state)
     struct str doc;
     struct diff d;
     yyjson_val *then = report(x, REPORT(100, 1, 14, FEATURE("\"a\"", 111, 211, 1, 14)));
-    assert_rc(diff_of(&x->a, then, report(x, text), &d, &x->err), RC_OK);
+    assert_rc(diff_of(&x->a, then, report(x, text), DIFF_LISTED_MAX, &d, &x->err), RC_OK);
     x->f.diff = &d;
     assert_rc(delta_render(&x->a, &x->f, &doc, &x->err), RC_OK);
     assert_non_null(strstr(doc.p, "\"verdict\":null"));

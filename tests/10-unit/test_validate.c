@@ -328,15 +328,17 @@ static void report_is_bytes(void **state)
     judge(STR(FEATURES(POINT(-97.5, 38))), &e, &o);
     assert_str(
         o.v.report,
-        "{\"rules_version\":\"2\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
-        "\"size\":129,\"checks\":20,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
-        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"1\","
+        "{\"rules_version\":\"3\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
+        "\"size\":129,\"checks\":25,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
+        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"2\","
         "\"format\":\"geojson\",\"features\":1,\"area_km2\":0.0,\"content_digest\":"
         "\"ed20ef832772387a4187f3df1793fe3f58241e59390629bd90fda681ddb624d2\",\"schema_digest\":"
-        "\"23641e2f2e431efa8ada1f4f2db51460c9b901a7d8b0c54c0cfce3ebf8aabe08\",\"problems\":{}},"
+        "\"23641e2f2e431efa8ada1f4f2db51460c9b901a7d8b0c54c0cfce3ebf8aabe08\",\"precision_m\":0.01,"
+        "\"fields\":[],\"problems\":{}},"
         "\"rules\":["
         "{\"rule\":\"not_empty\",\"outcome\":\"pass\"},"
         "{\"rule\":\"size_cap\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"size_drift\",\"outcome\":\"pass\"},"
         "{\"rule\":\"no_html\",\"outcome\":\"pass\"},"
         "{\"rule\":\"json_whole\",\"outcome\":\"pass\"},"
         "{\"rule\":\"json_no_error\",\"outcome\":\"pass\"},"
@@ -353,9 +355,13 @@ static void report_is_bytes(void **state)
         "{\"rule\":\"min_features\",\"outcome\":\"hold\",\"reason\":\"MISSINGNESS_EXCEEDED\","
         "\"detail\":\"fewer features than the source asks for\"},"
         "{\"rule\":\"key_there\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"required_there\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"key_pattern\",\"outcome\":\"pass\"},"
         "{\"rule\":\"key_unique\",\"outcome\":\"pass\"},"
         "{\"rule\":\"count_drift\",\"outcome\":\"pass\"},"
-        "{\"rule\":\"area_drift\",\"outcome\":\"pass\"}]}");
+        "{\"rule\":\"area_drift\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"schema_kept\",\"outcome\":\"pass\"},"
+        "{\"rule\":\"schema_same\",\"outcome\":\"pass\"}]}");
     arena_release(&o.a);
 }
 

@@ -212,7 +212,10 @@ static void redrawn_is_not_moved(void **state)
     const char *event =
         promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.001) "," SHAPE(
                          "20003", "Barton", -97, 38, -96, 39.001) "," CLARK "," DOUGLAS));
-    assert_delta(event, "redigitised", 0, 0, 2);
+    assert_delta(event, "local", 0, 0, 2); /* a strip of a hundred metres is no redrawing */
+    event = promoted(&s, LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.00104) "," SHAPE(
+                             "20003", "Barton", -97, 38, -96, 39.001) "," CLARK "," DOUGLAS));
+    assert_delta(event, "redigitised", 0, 0, 1);
 }
 
 static void another_file_is_a_replacement(void **state)
@@ -321,6 +324,38 @@ static void drift_is_held(void **state)
              LIST(SHAPE("20001", "Adams", -98, 38, -97, 39.5) "," BARTON "," CLARK "," DOUGLAS));
 }
 
+#define BARE "{\"type\":\"Feature\",\"properties\":{\"GEOID\":\"20009\"},\"geometry\":null}"
+
+/* Fields that must be filled, up to a share; keys that are no GEOIDs of counties. */
+static void what_is_asked_for_is_there(void **state)
+{
+    struct source s =
+        counties("public", KEYED ",\"required_fields\":[\"name\"],\"boundary_type\":\"county\","
+                                 "\"limits\":{\"missing_pct\":20}");
+    (void)state;
+    promoted(&s, COUNTIES);
+    promoted(&s, LIST(ADAMS "," BARTON "," CLARK "," DOUGLAS "," BARE));
+    assert_held(&s, LIST(ADAMS "," BARTON "," CLARK "," BARE), "MISSINGNESS_EXCEEDED");
+    assert_held(&s, LIST(SHAPE("200010", "Adams", -98, 38, -97, 39) "," BARTON), "KEY_PATTERN");
+    promoted(&s, LIST(SHAPE("0500000US20001", "Adams", -98, 38, -97, 39) "," BARTON));
+}
+
+static void other_sizes_are_held(void **state)
+{
+    struct source s = counties("public", KEYED ",\"limits\":{\"size_drift_pct\":50}");
+    (void)state;
+    promoted(&s, COUNTIES);
+    assert_held(&s, LIST(ADAMS), "DISTRIBUTION_SHIFT_HIGH");
+}
+
+static void lost_fields_are_held(void **state)
+{
+    struct source s = counties("public", KEYED);
+    (void)state;
+    promoted(&s, LIST(ADAMS));
+    assert_held(&s, LIST(BARE), "SCHEMA_BREAKING_CHANGE");
+}
+
 static void bad_shapes_and_keys_are_held(void **state)
 {
     static const char bowtie[] =
@@ -377,6 +412,9 @@ int main(void)
                                        T(keys_are_foreign_text),
                                        T(long_lists_are_cut_and_counted),
                                        T(drift_is_held),
+                                       T(what_is_asked_for_is_there),
+                                       T(other_sizes_are_held),
+                                       T(lost_fields_are_held),
                                        T(bad_shapes_and_keys_are_held),
                                        T(approved_although_held_has_its_delta),
                                        T(no_geodata_where_some_is_asked_for_fails)};

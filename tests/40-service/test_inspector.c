@@ -17,7 +17,8 @@
 
 static struct inspector *inspector;
 static struct arena arena;
-static struct inspect_options options = {"GEOID", INSPECT_PRECISION_M};
+static struct inspect_options options = {.feature_key = "GEOID",
+                                         .precision_m = INSPECT_PRECISION_M};
 
 static const char *programs(void)
 {

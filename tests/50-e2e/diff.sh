@@ -32,15 +32,19 @@ has "verdict" "$out" '^verdict  *local$'
 has "counts" "$out" '^features  *2 to 3: +1 ~1 -0$'
 has "area" "$out" '^area .*(+[0-9.]* %), gained [0-9.]*, lost 0.000$'
 has "what was added" "$out" "^+${tab}20005${tab}-${tab}-96,39,-95,40$"
-has "what was modified" "$out" "^~${tab}20003${tab}attributes${tab}-96,38,-95,39$"
+has "what was modified" "$out" "^~${tab}20003${tab}.*: .* -> .*${tab}-96,38,-95,39$"
 delta=$(freshet diff counties --json | jq -r .delta_id)
 run 0 freshet diff "$delta" --output json
 is "by its id, the same" "$(echo "$out" | jq -c '[.delta_id, .totals.added]')" "[\"$delta\",1]"
 run 0 freshet diff counties --output geojson
 is "as a map" "$(echo "$out" | jq -c '[.type, (.features | length), .features[0].properties.change, .features[0].geometry.type]')" \
-    '["FeatureCollection",2,"added","Polygon"]'
-run 2 freshet diff counties --output html
-has "forms are named" "$err" 'table, json or geojson'
+    '["FeatureCollection",2,"added","MultiPolygon"]'
+run 0 freshet diff counties --output html
+has "as a page" "$out" "<svg viewBox="
+has "with the attributes in words" "$out" "<del>"
+has "that loads nothing" "$out" "default-src .none."
+run 2 freshet diff counties --output pdf
+has "forms are named" "$err" 'table, json, geojson or html'
 run 1 freshet diff nobody
 run 1 freshet diff dlt_nothing
 is "the feed has the numbers" "$(freshet changes --source counties --json | jq -c '.results[0].qa_summary | [.features.total, .features.added, .features.removed, .features.modified, (.area_change_pct | round)]')" \

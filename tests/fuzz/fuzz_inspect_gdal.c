@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static bool warm;
-    const struct inspect_options o = {"GEOID", INSPECT_PRECISION_M};
+    const struct inspect_options o = {.feature_key = "GEOID", .precision_m = INSPECT_PRECISION_M};
     struct buf once, twice;
     struct err err;
     /* A view without end is what the time limit is for. */

@@ -28,7 +28,7 @@ static void check(struct arena *a, struct str report)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    const struct inspect_options o = {"GEOID", INSPECT_PRECISION_M};
+    const struct inspect_options o = {.feature_key = "GEOID", .precision_m = INSPECT_PRECISION_M};
     struct str bytes = {(const char *)data, n};
     struct buf once, twice;
     struct arena a;

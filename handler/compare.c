@@ -1,0 +1,514 @@
+/* compare: pairs of features, kept while the files pass by, measured and told. */
+#include "handler/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "handler/compare_geom.h"
+#include "handler/diff.h"
+
+#define MEMORY_MAX ((size_t)4 << 30) /* the sandbox allows less */
+#define OUTLINE_STEPS 300.0          /* a picture of a shape needs no more */
+#define LEGAL_MAX 40
+
+/* A feature that a row of the diff is about. */
+struct kept {
+    char digest[SHA256_HEX];
+    bool seen, has_shape;
+    struct geom shape;
+    struct str attributes;
+};
+struct side {
+    struct arena *arena;
+    struct kept *all; /* sorted by digest, each once */
+    size_t n, vertices;
+};
+struct totals {
+    int64_t gained, lost, slivers, unmeasured, moved, polygons;
+    double gained_km2, lost_km2, slivers_km2, moved_m;
+    char first[16], last[16]; /* legal dates, ISO; "" for none */
+};
+struct compare {
+    struct arena arena, scratch; /* scratch: of one pair */
+    const struct inspect_options *options;
+    struct diff diff;
+    struct side old, now;
+    struct valid *valid;
+    struct totals totals;
+    yyjson_mut_doc *doc;
+    size_t shapes_left; /* vertices */
+};
+
+static const char *digest_of(yyjson_val *feature)
+{
+    const char *s = yyjson_get_str(yyjson_obj_get(feature, "digest"));
+    return s && strlen(s) == SHA256_HEX - 1 ? s : "";
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+static int by_digest(const void *x, const void *y)
+{
+    return strcmp(((const struct kept *)x)->digest, ((const struct kept *)y)->digest);
+}
+
+static struct kept *find(const struct side *s, const char *digest)
+{
+    struct kept key;
+    snprintf(key.digest, sizeof key.digest, "%s", digest);
+    return s->n > 0 ? bsearch(&key, s->all, s->n, sizeof key, by_digest) : NULL;
+}
+
+static void want(struct side *s, yyjson_val *feature)
+{
+    if (feature)
+        snprintf(s->all[s->n++].digest, SHA256_HEX, "%s", digest_of(feature));
+}
+
+/* Sorted, each once. */
+static void settle(struct side *s)
+{
+    size_t n = 0;
+    if (s->n > 0)
+        qsort(s->all, s->n, sizeof *s->all, by_digest);
+    for (size_t i = 0; i < s->n; i++)
+        if (n == 0 || by_digest(&s->all[n - 1], &s->all[i]) != 0)
+            s->all[n++] = s->all[i];
+    s->n = n;
+}
+
+/* All pairs, since totals are exact; of the others those that are listed. */
+static bool want_all(struct compare *c)
+{
+    const struct diff *d = &c->diff;
+    size_t others = 2 * (size_t)DIFF_LISTED_MAX, room = d->modified.n + others;
+    c->old = (struct side){.arena = &c->arena,
+                           .all = arena_zalloc(&c->arena, room * sizeof *c->old.all)};
+    c->now = (struct side){.arena = &c->arena,
+                           .all = arena_zalloc(&c->arena, room * sizeof *c->now.all)};
+    if (!c->old.all || !c->now.all)
+        return false;
+    for (size_t i = 0; i < d->modified.n; i++) {
+        want(&c->old, d->modified.rows[i].old);
+        want(&c->now, d->modified.rows[i].now);
+    }
+    for (size_t i = 0; i < d->removed.n && i < DIFF_LISTED_MAX; i++)
+        want(&c->old, d->removed.rows[i].old);
+    for (size_t i = 0; i < d->added.n && i < DIFF_LISTED_MAX; i++)
+        want(&c->now, d->added.rows[i].now);
+    settle(&c->old);
+    settle(&c->now);
+    return true;
+}
+
+static enum rc keep(void *ctx, const struct feature_record *r, const struct geom *g,
+                    struct str attributes)
+{
+    struct side *s = ctx;
+    char hex[SHA256_HEX];
+    sha256_hex(&r->digest, hex);
+    struct kept *k = find(s, hex);
+    if (!k || k->seen)
+        return RC_OK;
+    const char *text = arena_str(s->arena, attributes);
+    if (!text)
+        return RC_NOMEM;
+    k->seen = true;
+    k->attributes = (struct str){text, attributes.n};
+    if (!g || !r->has_bbox || g->n > COMPARE_KEPT_MAX - s->vertices)
+        return RC_OK;
+    s->vertices += g->n;
+    k->has_shape = true;
+    return compare_copy(s->arena, g, &k->shape) ? RC_OK : RC_NOMEM;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static double rounded(double v, double steps)
+{
+    return rint(v * steps) / steps;
+}
+
+static yyjson_mut_val *position(yyjson_mut_doc *d, const struct geom *g, size_t i)
+{
+    yyjson_mut_val *at = yyjson_mut_arr(d);
+    yyjson_mut_arr_add_real(d, at, rounded(g->x[i], 1e7));
+    yyjson_mut_arr_add_real(d, at, rounded(g->y[i], 1e7));
+    return at;
+}
+
+static yyjson_mut_val *ring_json(yyjson_mut_doc *d, const struct geom *g, struct geom_ring r)
+{
+    yyjson_mut_val *list = yyjson_mut_arr(d);
+    for (size_t i = r.at; i < r.at + r.n; i++)
+        yyjson_mut_arr_append(list, position(d, g, i));
+    return list;
+}
+
+static yyjson_mut_val *part_json(yyjson_mut_doc *d, const struct geom *g, const struct geom_part *p)
+{
+    if (p->kind == GEOM_POINT)
+        return position(d, g, g->rings[p->at].at);
+    if (p->kind == GEOM_LINE)
+        return ring_json(d, g, g->rings[p->at]);
+    yyjson_mut_val *list = yyjson_mut_arr(d);
+    for (size_t i = p->at; i < p->at + p->n; i++)
+        yyjson_mut_arr_append(list, ring_json(d, g, g->rings[i]));
+    return list;
+}
+
+/* A GeoJSON geometry; null when it is mixed, empty, or there is no room for it. */
+static yyjson_mut_val *shape_json(struct compare *c, const struct geom *g)
+{
+    static const char *const types[] = {"MultiPoint", "MultiLineString", "MultiPolygon"};
+    yyjson_mut_doc *d = c->doc;
+    bool mixed = g->n_parts == 0;
+    for (size_t i = 0; i < g->n_parts; i++)
+        mixed = mixed || g->parts[i].kind != g->parts[0].kind || g->parts[i].n == 0 ||
+                g->rings[g->parts[i].at].n == 0;
+    if (mixed || g->n > c->shapes_left)
+        return yyjson_mut_null(d);
+    c->shapes_left -= g->n;
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    json_add_str(d, o, "type", types[g->parts[0].kind]);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "coordinates");
+    for (size_t i = 0; i < g->n_parts; i++)
+        yyjson_mut_arr_append(list, part_json(d, g, &g->parts[i]));
+    return o;
+}
+
+static void add_outline(struct compare *c, yyjson_mut_val *o, const char *key, const struct kept *k)
+{
+    if (!k || !k->has_shape) {
+        yyjson_mut_obj_add_null(c->doc, o, key);
+        return;
+    }
+    struct geom simple = compare_simpler(c->valid, &c->scratch, &k->shape, OUTLINE_STEPS);
+    yyjson_mut_obj_add_val(c->doc, o, key, shape_json(c, &simple));
+}
+
+static void add_patches(struct compare *c, yyjson_mut_val *o, const char *key,
+                        const struct patches *p)
+{
+    yyjson_mut_doc *d = c->doc;
+    yyjson_mut_val *x = yyjson_mut_obj_add_obj(d, o, key);
+    yyjson_mut_obj_add_real(d, x, "area_km2", rounded(p->area_km2, 1e6));
+    yyjson_mut_obj_add_int(d, x, "patches", p->total);
+    yyjson_mut_obj_add_int(d, x, "slivers", p->slivers);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, x, "listed");
+    for (size_t i = 0; i < p->n; i++) {
+        yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list), *box;
+        yyjson_mut_obj_add_real(d, one, "area_km2", rounded(p->list[i].area_km2, 1e6));
+        yyjson_mut_obj_add_real(d, one, "width_m", rounded(p->list[i].width_m, 10));
+        box = yyjson_mut_obj_add_arr(d, one, "bbox");
+        for (int k = 0; k < 4; k++)
+            yyjson_mut_arr_add_real(d, box, rounded(p->list[i].bbox[k], 1e9));
+        struct geom simple =
+            compare_simpler(c->valid, &c->scratch, &p->list[i].shape, OUTLINE_STEPS);
+        yyjson_mut_obj_add_val(d, one, "shape", shape_json(c, &simple));
+    }
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static yyjson_val *parse_attributes(struct compare *c, const struct kept *k)
+{
+    struct err why;
+    yyjson_val *v = NULL;
+    if (!k || !k->seen ||
+        json_parse(&c->scratch, k->attributes, 0, "attributes", &v, &why) != RC_OK)
+        return NULL;
+    return v;
+}
+
+/* Cut where a character begins. */
+static struct str short_text(struct str s)
+{
+    size_t n = s.n;
+    if (n > COMPARE_TEXT_MAX)
+        for (n = COMPARE_TEXT_MAX; n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80;)
+            n--;
+    return (struct str){s.p, n};
+}
+
+static yyjson_mut_val *text_json(yyjson_mut_doc *d, struct str s)
+{
+    s = short_text(s);
+    return yyjson_mut_strncpy(d, s.p, s.n);
+}
+
+/* Scalars as they are; the rest as the beginning of its JSON. */
+static yyjson_mut_val *value_json(struct compare *c, yyjson_val *v)
+{
+    CLEANUP(buf_release) struct buf b;
+    struct err why;
+    buf_init(&b, JSON_MAX);
+    if (!v)
+        return yyjson_mut_null(c->doc);
+    if (yyjson_is_str(v))
+        return text_json(c->doc, (struct str){yyjson_get_str(v), yyjson_get_len(v)});
+    if (!yyjson_is_ctn(v))
+        return yyjson_val_mut_copy(c->doc, v);
+    if (json_canon(&b, v, &why) != RC_OK)
+        return yyjson_mut_null(c->doc);
+    return text_json(c->doc, buf_view(&b));
+}
+
+struct change_list {
+    yyjson_mut_val *list;
+    int64_t n;
+};
+
+static void add_change(struct compare *c, struct change_list *to, yyjson_val *name, yyjson_val *old,
+                       yyjson_val *now)
+{
+    if (to->n++ >= COMPARE_CHANGES_MAX)
+        return;
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(c->doc, to->list);
+    yyjson_mut_obj_add_val(
+        c->doc, o, "name",
+        text_json(c->doc, (struct str){yyjson_get_str(name), yyjson_get_len(name)}));
+    yyjson_mut_obj_add_val(c->doc, o, "old", value_json(c, old));
+    yyjson_mut_obj_add_val(c->doc, o, "new", value_json(c, now));
+}
+
+/* Both in the order of names. */
+static void add_changes(struct compare *c, yyjson_mut_val *o, yyjson_val *old, yyjson_val *now)
+{
+    struct change_list to = {yyjson_mut_arr(c->doc), 0};
+    size_t i, n;
+    yyjson_val *name, *v;
+    yyjson_obj_foreach(old, i, n, name, v)
+    {
+        yyjson_val *other = yyjson_obj_getn(now, yyjson_get_str(name), yyjson_get_len(name));
+        if (!other || !yyjson_equals(v, other))
+            add_change(c, &to, name, v, other);
+    }
+    yyjson_obj_foreach(now, i, n, name, v)
+    {
+        if (!yyjson_obj_getn(old, yyjson_get_str(name), yyjson_get_len(name)))
+            add_change(c, &to, name, NULL, v);
+    }
+    yyjson_mut_val *x = yyjson_mut_obj_add_obj(c->doc, o, "attributes");
+    yyjson_mut_obj_add_int(c->doc, x, "changed", to.n);
+    yyjson_mut_obj_add_val(c->doc, x, "listed", to.list);
+}
+
+/* "2026-07-01", of 2026-07-01T…, 2026/07/01, 20260701; "" when it is no such date. */
+static void iso_date(const char *text, char out[16])
+{
+    char digits[9] = "";
+    size_t n = 0;
+    for (const char *p = text; *p && n < 8; p++) {
+        if (*p >= '0' && *p <= '9')
+            digits[n++] = *p;
+        else if ((*p != '-' && *p != '/') || (n != 4 && n != 6))
+            break;
+    }
+    *out = 0;
+    if (n == 8 && digits[4] <= '1' && digits[6] <= '3')
+        snprintf(out, 16, "%.4s-%.2s-%.2s", digits, digits + 4, digits + 6);
+}
+
+static void note_date(struct totals *t, const char *text)
+{
+    char iso[16];
+    iso_date(text, iso);
+    if (!*iso)
+        return;
+    if (!*t->first || strcmp(iso, t->first) < 0)
+        memcpy(t->first, iso, sizeof iso);
+    if (strcmp(iso, t->last) > 0)
+        memcpy(t->last, iso, sizeof iso);
+}
+
+/* What the publisher says since when it is so; beside the day on which we saw it. */
+static void add_legal_date(struct compare *c, yyjson_mut_val *o, yyjson_val *attributes)
+{
+    const char *field = c->options->legal_date_field;
+    char text[LEGAL_MAX] = "";
+    if (!field || !*field)
+        return;
+    yyjson_val *v = yyjson_obj_get(attributes, field);
+    if (yyjson_is_str(v))
+        snprintf(text, sizeof text, "%.10s", yyjson_get_str(v));
+    else if (yyjson_is_int(v))
+        snprintf(text, sizeof text, "%lld", (long long)yyjson_get_sint(v));
+    note_date(&c->totals, text);
+    iso_date(text, text);
+    if (o)
+        json_add_str(c->doc, o, "legal_date", *text ? text : NULL);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void count(struct totals *t, const struct movement *m)
+{
+    t->moved += m->moved_m > 0;
+    t->polygons += m->has_area && m->moved_m > 0;
+    t->moved_m = fmax(t->moved_m, m->moved_m);
+    t->gained += m->gained.total;
+    t->lost += m->lost.total;
+    t->gained_km2 += m->gained.area_km2;
+    t->lost_km2 += m->lost.area_km2;
+    t->slivers += m->gained.slivers + m->lost.slivers;
+    t->slivers_km2 += m->gained.slivers_km2 + m->lost.slivers_km2;
+}
+
+static void add_movement(struct compare *c, yyjson_mut_val *o, const struct movement *m)
+{
+    if (m->moved_m >= 0)
+        yyjson_mut_obj_add_real(c->doc, o, "moved_m", rounded(m->moved_m, 100));
+    else
+        yyjson_mut_obj_add_null(c->doc, o, "moved_m");
+    if (!m->has_area)
+        return;
+    add_patches(c, o, "gained", &m->gained);
+    add_patches(c, o, "lost", &m->lost);
+}
+
+/* o NULL: beyond the list, counted only. */
+static void compare_pair(struct compare *c, const struct diff_row *row, yyjson_mut_val *o)
+{
+    const struct kept *x = find(&c->old, digest_of(row->old)),
+                      *y = find(&c->now, digest_of(row->now));
+    struct movement m;
+    if (diff_moved(row)) {
+        bool both = x && y && x->has_shape && y->has_shape;
+        if (both && compare_shapes(c->valid, &c->scratch, &x->shape, &y->shape, &m)) {
+            count(&c->totals, &m);
+            if (o)
+                add_movement(c, o, &m);
+        } else {
+            c->totals.unmeasured++;
+        }
+        if (o) {
+            add_outline(c, o, "old_shape", x);
+            add_outline(c, o, "new_shape", y);
+        }
+    }
+    yyjson_val *after = parse_attributes(c, y);
+    if (o)
+        add_changes(c, o, parse_attributes(c, x), after);
+    add_legal_date(c, o, after);
+}
+
+static yyjson_mut_val *new_row(struct compare *c, yyjson_mut_val *list, const struct diff_row *row)
+{
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(c->doc, list);
+    if (row->old)
+        json_add_str(c->doc, o, "old_digest", digest_of(row->old));
+    if (row->now)
+        json_add_str(c->doc, o, "new_digest", digest_of(row->now));
+    return o;
+}
+
+static void add_modified(struct compare *c, yyjson_mut_val *root)
+{
+    const struct diff_list *from = &c->diff.modified;
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(c->doc, root, "modified");
+    for (size_t i = 0; i < from->n; i++) {
+        bool listed = i < DIFF_LISTED_MAX;
+        compare_pair(c, &from->rows[i], listed ? new_row(c, list, &from->rows[i]) : NULL);
+        arena_reset(&c->scratch);
+    }
+}
+
+static void add_single(struct compare *c, yyjson_mut_val *root, const char *key,
+                       const struct diff_list *from, const struct side *side)
+{
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(c->doc, root, key);
+    for (size_t i = 0; i < from->n && i < DIFF_LISTED_MAX; i++) {
+        const struct diff_row *row = &from->rows[i];
+        yyjson_mut_val *o = new_row(c, list, row);
+        const struct kept *k = find(side, digest_of(row->now ? row->now : row->old));
+        add_outline(c, o, "shape", k);
+        if (row->now)
+            add_legal_date(c, o, parse_attributes(c, k));
+        arena_reset(&c->scratch);
+    }
+}
+
+static void add_totals(struct compare *c, yyjson_mut_val *root)
+{
+    yyjson_mut_doc *d = c->doc;
+    const struct totals *t = &c->totals;
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, root, "totals");
+    yyjson_mut_obj_add_real(d, o, "moved_m", rounded(t->moved_m, 100));
+    yyjson_mut_obj_add_real(d, o, "gained_km2", rounded(t->gained_km2, 1e6));
+    yyjson_mut_obj_add_real(d, o, "lost_km2", rounded(t->lost_km2, 1e6));
+    yyjson_mut_obj_add_int(d, o, "gained_patches", t->gained);
+    yyjson_mut_obj_add_int(d, o, "lost_patches", t->lost);
+    yyjson_mut_obj_add_int(d, o, "slivers", t->slivers);
+    yyjson_mut_obj_add_real(d, o, "slivers_km2", rounded(t->slivers_km2, 1e6));
+    yyjson_mut_obj_add_int(d, o, "unmeasured", t->unmeasured);
+    yyjson_mut_obj_add_bool(d, o, "all_polygons", t->moved > 0 && t->moved == t->polygons);
+    json_add_str(d, o, "legal_date_first", *t->first ? t->first : NULL);
+    json_add_str(d, o, "legal_date_last", *t->last ? t->last : NULL);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static enum rc find_pairs(struct compare *c, struct str old, struct str now, inspect_reader *reader,
+                          struct err *err)
+{
+    CLEANUP(buf_release) struct buf x, y;
+    yyjson_val *then, *after;
+    buf_init(&x, INSPECT_REPORT_MAX);
+    buf_init(&y, INSPECT_REPORT_MAX);
+    TRY(inspect_bytes(old, c->options, reader, &x, err));
+    TRY(inspect_bytes(now, c->options, reader, &y, err));
+    TRY(json_parse(&c->arena, buf_view(&x), 0, "a report", &then, err));
+    TRY(json_parse(&c->arena, buf_view(&y), 0, "a report", &after, err));
+    return diff_of(&c->arena, then, after, INSPECT_LISTED_MAX, &c->diff, err);
+}
+
+static enum rc keep_features(struct side *s, struct str bytes, const struct inspect_options *o,
+                             inspect_reader *reader, struct err *err)
+{
+    CLEANUP(buf_release) struct buf unused;
+    buf_init(&unused, INSPECT_REPORT_MAX);
+    return inspect_features(bytes, o, reader, keep, s, &unused, err);
+}
+
+static enum rc render(struct compare *c, struct buf *out, struct err *err)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(c->doc);
+    json_add_str(c->doc, o, "compare_version", COMPARE_VERSION);
+    yyjson_mut_obj_add_null(c->doc, o, "reason");
+    add_modified(c, o);
+    add_single(c, o, "removed", &c->diff.removed, &c->old);
+    add_single(c, o, "added", &c->diff.added, &c->now);
+    add_totals(c, o);
+    if (json_doc_rc(c->doc) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the comparison");
+    return json_canon_mut(out, o, err);
+}
+
+static enum rc run(struct compare *c, struct str old, struct str now, inspect_reader *reader,
+                   struct buf *out, struct err *err)
+{
+    TRY(find_pairs(c, old, now, reader, err));
+    if (!c->diff.verdict) {
+        compare_unread(PROBLEM_TOO_LARGE, out);
+        return buf_rc(out);
+    }
+    if (!c->doc || !c->valid || !want_all(c))
+        return err_set(err, RC_NOMEM, "", "no memory to compare");
+    TRY(keep_features(&c->old, old, c->options, reader, err));
+    TRY(keep_features(&c->now, now, c->options, reader, err));
+    return render(c, out, err);
+}
+
+enum rc compare_bytes(struct str old, struct str now, const struct inspect_options *o,
+                      inspect_reader *reader, struct buf *out, struct err *err)
+{
+    struct compare c = {.options = o, .shapes_left = COMPARE_SHAPES_MAX, .valid = valid_new()};
+    arena_init(&c.arena, MEMORY_MAX);
+    arena_init(&c.scratch, MEMORY_MAX);
+    c.doc = json_doc(&c.arena);
+    enum rc rc = run(&c, old, now, reader, out, err);
+    valid_free(&c.valid);
+    arena_release(&c.scratch);
+    arena_release(&c.arena);
+    return rc;
+}
