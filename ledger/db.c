@@ -25,7 +25,7 @@
 #define WRITER_CACHE "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192"
 /* What an import of a million sources enters in the middle: below that, pages go to the WAL and come
  * back many times before the commit. A CHECK with more than two names builds a table of them for every
- * row, a fifth of the time; the names an import writes come from tables of our own. */
+ * row, about a fifth of the time; the names an import writes come from tables of our own. */
 #define BULK "PRAGMA cache_size = -262144; PRAGMA ignore_check_constraints = 1"
 
 static const struct {
