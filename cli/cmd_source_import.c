@@ -181,12 +181,21 @@ static yyjson_mut_val *cell_value(struct import *im, yyjson_mut_doc *d, const ch
     return yyjson_mut_strcpy(d, cell);
 }
 
+/* The column that is not UTF-8 in its cell, or "" where its name is not; NULL: all are. */
+static const char *not_utf8(const struct csv_record *head, const struct csv_record *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!str_is_utf8(str_of(head->fields[i])))
+            return "";
+        else if (!str_is_utf8(str_of(r->fields[i])))
+            return head->fields[i];
+    return NULL;
+}
+
 static enum rc take_record(struct import *im, const struct csv_record *head,
                            const struct csv_record *r, int64_t line)
 {
     struct cli *c = im->c;
-    struct str text;
-    yyjson_val *decl = NULL;
     yyjson_mut_doc *d = json_doc(&im->row);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     yyjson_mut_doc_set_root(d, o);
@@ -196,12 +205,19 @@ static enum rc take_record(struct import *im, const struct csv_record *head,
         say_wrong(im, line);
         return RC_OK;
     }
+    const char *broken = not_utf8(head, r);
+    if (broken) {
+        err_set(&c->err, RC_INVALID, broken, "is not UTF-8: save the file in that encoding");
+        say_wrong(im, line);
+        return RC_OK;
+    }
     for (size_t i = 0; i < r->n; i++)
         if (*r->fields[i])
             yyjson_mut_obj_add(o, yyjson_mut_strcpy(d, head->fields[i]),
                                cell_value(im, d, head->fields[i], r->fields[i]));
-    TRY(json_write(&im->row, d, 0, &text, &c->err));
-    TRY(json_parse(&im->row, text, 0, im->file, &decl, &c->err));
+    yyjson_val *decl = json_fixed(&im->row, d);
+    if (!decl)
+        return err_set(&c->err, RC_NOMEM, "", "no memory for a row of %s", im->file);
     return take_decl(im, decl, line);
 }
 

@@ -269,3 +269,10 @@ enum rc json_write(struct arena *a, const yyjson_mut_doc *d, unsigned flags, str
     *ret = (struct str){text, n};
     return RC_OK;
 }
+
+yyjson_val *json_fixed(struct arena *a, yyjson_mut_doc *d)
+{
+    struct pool pool = {.arena = a};
+    yyjson_alc alc = pool_alc(&pool);
+    return json_doc_rc(d) == RC_OK ? yyjson_doc_get_root(yyjson_mut_doc_imut_copy(d, &alc)) : NULL;
+}

@@ -43,6 +43,8 @@ void ledger_abort(struct ledger *l); /* no-op without a transaction */
 
 /* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
  * role. */
+/* From here on CHECK constraints of the schema are not asked on this connection: for writers of values
+ * that the program itself made. */
 MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
 
 /* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it is

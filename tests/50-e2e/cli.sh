@@ -180,6 +180,9 @@ is "and nothing beside" "$err" ''
 printf 'id;url\nd1;%s/1\n' "$u" >"$work/semi.csv"
 run 1 freshet source import "$work/semi.csv"
 has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are separated by commas'
+printf 'id,url,title\nlatin,https://example.org/l,M\374ller\n' > "$work/latin.csv"
+run 1 freshet source import "$work/latin.csv"
+has "a cell that is not UTF-8 is named" "$err" '^freshet: latin.csv:2: title: is not UTF-8'
 run 1 freshet source import "$work/none.json"
 run 0 freshet source retire c1
 run 0 freshet source retire c2

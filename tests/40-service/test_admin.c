@@ -1,0 +1,296 @@
+/* test_admin: the routes of operators in freshet-intake: tokens, checks, rollbacks, dead letters. */
+#include "tests/40-service/service.h"
+
+static struct answer admin(const char *method, const char *path, const char *token,
+                           const char *body, const char *key)
+{
+    static char auth[128], idem[512];
+    struct ask q = {.method = method, .path = path, .body = body};
+    int n = 0;
+    if (body)
+        q.type = "application/json; charset=utf-8";
+    if (token) {
+        snprintf(auth, sizeof auth, "HTTP_AUTHORIZATION=Bearer %s", token);
+        q.headers[n++] = auth;
+    }
+    if (key) {
+        snprintf(idem, sizeof idem, "HTTP_IDEMPOTENCY_KEY=%s", key);
+        q.headers[n++] = idem;
+    }
+    return ask_at(intake_sock, &q);
+}
+
+static struct answer post(const char *token, const char *body, const char *key)
+{
+    return admin("POST", "/admin/checks", token, body, key);
+}
+
+static void admin_asks_for_tokens(void **state)
+{
+    (void)state;
+    struct answer a = post(NULL, "{\"all\":true}", NULL);
+    assert_int_equal(a.status, 401);
+    assert_string_equal(answer_header(&a, "WWW-Authenticate"), "Bearer realm=\"freshet\"");
+    assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), "");
+    answer_free(&a);
+    a = post("fr_0000000000000000000000000000000000000000000", "{\"all\":true}", NULL);
+    assert_int_equal(a.status, 401);
+    answer_free(&a);
+    a = post(tok_replay, "{\"all\":true}", NULL);
+    assert_int_equal(a.status, 403);
+    assert_non_null(strstr(member(a.body, "detail"), "`check`"));
+    assert_non_null(strstr(answer_header(&a, "WWW-Authenticate"), "insufficient_scope"));
+    answer_free(&a);
+}
+
+static void admin_refuses_bad_bodies(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "null",
+        "[]",
+        "{",
+        "{}",
+        "{\"source\":\"roads\",\"all\":true}",
+        "{\"source\":7}",
+        "{\"source\":\"\"}",
+        "{\"all\":false}",
+        "{\"all\":\"yes\"}",
+        "{\"trigger\":\"sometimes\"}",
+        "{\"sauce\":\"roads\"}",
+        "{\"source\":\"roads\",\"extra\":1}",
+        "{\"source\":null}",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = post(tok_check, bad[i], NULL);
+        if (a.status != 400)
+            fail_msg("%s: %s", bad[i], a.raw);
+        answer_free(&a);
+    }
+    struct answer a = post(tok_check, "{\"source\":\"roads\",\"extra\":1}", NULL);
+    assert_non_null(strstr(a.body, "{\"field\":\"extra\","));
+    answer_free(&a);
+    a = post(tok_check, "{\"all\":true}", "bad\tkey");
+    assert_int_equal(a.status, 400);
+    answer_free(&a);
+}
+
+static void admin_refuses_size_and_type(void **state)
+{
+    static char large[6000];
+    char auth[128];
+    (void)state;
+    memset(large, ' ', sizeof large - 1);
+    struct answer a = post(tok_check, large, NULL);
+    assert_int_equal(a.status, 413);
+    answer_free(&a);
+    snprintf(auth, sizeof auth, "HTTP_AUTHORIZATION=Bearer %s", tok_check);
+    a = ask_at(intake_sock, &(struct ask){.method = "POST",
+                                          .path = "/admin/checks",
+                                          .type = "text/plain",
+                                          .body = "{\"all\":true}",
+                                          .headers = {auth}});
+    assert_int_equal(a.status, 415);
+    answer_free(&a);
+    a = admin("GET", "/admin/checks", tok_check, NULL, NULL);
+    assert_int_equal(a.status, 405);
+    assert_string_equal(answer_header(&a, "Allow"), "POST, OPTIONS");
+    answer_free(&a);
+}
+
+static void admin_takes_a_check(void **state)
+{
+    char path[128];
+    (void)state;
+    struct answer a = post(tok_check, "{\"source\":\"roads\"}", NULL);
+    assert_int_equal(a.status, 202);
+    const char *id = member(a.body, "check_id"), *url = member(a.body, "status_url");
+    assert_true(strncmp(id, "chk_", 4) == 0);
+    assert_string_equal(answer_header(&a, "Location"), url);
+    snprintf(path, sizeof path, "/admin/checks/%s", id);
+    assert_string_equal(url + strlen("http://test.example"), path);
+    answer_free(&a);
+    a = admin("GET", path, tok_check, NULL, NULL);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(member(a.body, "state"), "open");
+    assert_non_null(yyjson_obj_get(yyjson_obj_get(parsed(a.body), "progress"), "total"));
+    answer_free(&a);
+    a = admin("GET", path, NULL, NULL, NULL);
+    assert_int_equal(a.status, 401);
+    answer_free(&a);
+    a = admin("GET", "/admin/checks/chk_01980000-0000-7000-8000-000000000000", tok_check, NULL,
+              NULL);
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+}
+
+static void admin_repeats_by_key(void **state)
+{
+    (void)state;
+    struct answer a = post(tok_check, "{\"source\":\"roads\"}", "key-1");
+    struct answer b = post(tok_check, " { \"source\" : \"roads\" } ", "key-1");
+    assert_int_equal(a.status, 202);
+    assert_same(&a, &b, "repeated answers");
+    answer_free(&b);
+    b = post(tok_check, "{\"source\":\"rivers\"}", "key-1");
+    assert_int_equal(b.status, 409);
+    answer_free(&b);
+    b = post(tok_all, "{\"source\":\"rivers\"}", "key-1"); /* another caller's key is another key */
+    assert_int_equal(b.status, 202);
+    answer_free(&a);
+    answer_free(&b);
+}
+
+static void admin_hides_sovereign_sources(void **state)
+{
+    char path[128];
+    (void)state;
+    struct answer s = post(tok_check, "{\"source\":\"" SOV_ID "\"}", NULL);
+    struct answer n = post(tok_check, "{\"source\":\"never-was-id0\"}", NULL);
+    assert_int_equal(s.status, 404);
+    assert_same(&s, &n, "checks of sovereign and unknown ids");
+    answer_free(&s);
+    answer_free(&n);
+    s = post(tok_check, "{\"url\":\"" RES_URL "\"}", NULL);
+    n = post(tok_check, "{\"url\":\"https://never-was.example/\"}", NULL);
+    assert_same(&s, &n, "checks of withheld and unknown addresses");
+    answer_free(&s);
+    answer_free(&n);
+    s = post(tok_all, "{\"source\":\"" SOV_ID "\"}", NULL);
+    assert_int_equal(s.status, 202);
+    snprintf(path, sizeof path, "/admin/checks/%s", member(s.body, "check_id"));
+    answer_free(&s);
+    s = admin("GET", path, tok_check, NULL, NULL);
+    n = admin("GET", "/admin/checks/chk_01980000-0000-7000-8000-000000000000", tok_check, NULL,
+              NULL);
+    assert_same(&s, &n, "status of a sovereign check");
+    answer_free(&s);
+    answer_free(&n);
+}
+
+static struct answer ask_back(const char *token, const char *delta, const char *key)
+{
+    char body[160];
+    snprintf(body, sizeof body, "{\"delta\":\"%s\",\"reason\":\"wrong\"}", delta);
+    return admin("POST", "/admin/rollbacks", token, body, key);
+}
+
+static void admin_takes_a_rollback(void **state)
+{
+    char path[128];
+    (void)state;
+    struct answer a = ask_back(tok_check, roads_change.delta_id, NULL);
+    assert_int_equal(a.status, 403);
+    answer_free(&a);
+    a = ask_back(tok_back, roads_change.delta_id, "key-back");
+    struct answer b = ask_back(tok_back, roads_change.delta_id, "key-back");
+    assert_int_equal(a.status, 202);
+    assert_same(&a, &b, "repeated rollbacks");
+    snprintf(path, sizeof path, "/admin/rollbacks/%s", member(a.body, "rollback_id"));
+    assert_string_equal(answer_header(&a, "Location"), member(a.body, "status_url"));
+    answer_free(&a);
+    answer_free(&b);
+    a = admin("GET", path, tok_back, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "open");
+    assert_string_equal(member(a.body, "source_id"), "roads");
+    answer_free(&a);
+    drain();
+    a = admin("GET", path, tok_back, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "done");
+    answer_free(&a);
+    a = ask_back(tok_back, roads_change.delta_id, NULL);
+    assert_int_equal(a.status, 409);
+    assert_non_null(strstr(a.body, "{\"field\":\"delta\",\"message\":\"take back dlt_"));
+    answer_free(&a);
+}
+
+static void admin_hides_sovereign_rollbacks(void **state)
+{
+    (void)state;
+    struct answer s = ask_back(tok_back, sov_change.delta_id, NULL);
+    struct answer n = ask_back(tok_back, "dlt_01980000-0000-7000-8000-000000000000", NULL);
+    assert_int_equal(n.status, 404);
+    assert_same(&s, &n, "rollbacks of sovereign and unknown changes");
+    answer_free(&s);
+    answer_free(&n);
+}
+
+static void admin_refuses_bad_decisions(void **state)
+{
+    static const char *const bad[] = {
+        "{}", "{\"event\":\"evt_x\"}", "{\"event\":\"evt_x\",\"action\":\"burn\"}",
+        "{\"event\":\"evt_x\",\"action\":\"drop\"}", "{\"action\":\"retry\"}"};
+    char body[160];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = admin("POST", "/admin/dead-letters", tok_replay, bad[i], NULL);
+        assert_int_equal(a.status, 400);
+        answer_free(&a);
+    }
+    snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", sov_change.event_id);
+    struct answer s = admin("POST", "/admin/dead-letters", tok_replay, body, NULL);
+    struct answer n =
+        admin("POST", "/admin/dead-letters", tok_replay,
+              "{\"event\":\"evt_20200101T000000Z_000000\",\"action\":\"retry\"}", NULL);
+    assert_same(&s, &n, "dead letters of sovereign and unknown events");
+    answer_free(&s);
+    answer_free(&n);
+    snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", roads_change.event_id);
+    s = admin("POST", "/admin/dead-letters", tok_replay, body, NULL);
+    assert_int_equal(s.status, 409); /* it is not dead */
+    answer_free(&s);
+    s = admin("GET", "/admin/dead-letters", tok_replay, NULL, NULL);
+    assert_string_equal(s.body, "{\"dead_letters\":[]}");
+    answer_free(&s);
+}
+
+/* A count over all sources would tell how many are withheld. */
+static void admin_withholds_counts(void **state)
+{
+    char path[128];
+    (void)state;
+    struct answer a = post(tok_check, "{\"all\":true}", NULL);
+    snprintf(path, sizeof path, "/admin/checks/%s", member(a.body, "check_id"));
+    answer_free(&a);
+    a = admin("GET", path, tok_check, NULL, NULL);
+    assert_true(yyjson_is_null(yyjson_obj_get(parsed(a.body), "progress")));
+    answer_free(&a);
+    a = admin("GET", path, tok_all, NULL, NULL);
+    assert_true(yyjson_is_obj(yyjson_obj_get(parsed(a.body), "progress")));
+    answer_free(&a);
+}
+
+static void admin_audits_every_call(void **state)
+{
+    static const char count[] = "SELECT count(*) FROM replay_log WHERE kind LIKE 'admin.%'";
+    (void)state;
+    int64_t before = sql_number(count);
+    struct answer a[] = {post(NULL, "{}", NULL), post(tok_replay, "{}", NULL),
+                         post(tok_check, "{}", NULL), post(tok_check, "{\"all\":true}", NULL),
+                         admin("GET", "/admin/checks/chk_0", tok_check, NULL, NULL)};
+    for (size_t i = 0; i < ARRAY_LEN(a); i++)
+        answer_free(&a[i]);
+    assert_int_equal(sql_number(count) - before, ARRAY_LEN(a));
+    assert_int_equal(sql_number("SELECT count(*) FROM replay_log WHERE body LIKE '%fr_%'"
+                                " OR ref LIKE '%fr_%'"),
+                     0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(admin_asks_for_tokens),
+        cmocka_unit_test(admin_refuses_bad_bodies),
+        cmocka_unit_test(admin_refuses_size_and_type),
+        cmocka_unit_test(admin_takes_a_check),
+        cmocka_unit_test(admin_repeats_by_key),
+        cmocka_unit_test(admin_hides_sovereign_sources),
+        cmocka_unit_test(admin_withholds_counts),
+        cmocka_unit_test(admin_audits_every_call),
+        cmocka_unit_test(admin_hides_sovereign_rollbacks),
+        cmocka_unit_test(admin_refuses_bad_decisions),
+        cmocka_unit_test(admin_takes_a_rollback),
+    };
+    return cmocka_run_group_tests(tests, make_world, drop_world);
+}
