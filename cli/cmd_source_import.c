@@ -280,7 +280,7 @@ static enum rc read_rows(struct import *im, const char *path)
 static enum rc run(struct import *im, const char *path)
 {
     struct cli *c = im->c;
-    TRY(ledger_bulk(c->ledger, &c->err));
+    TRY(ledger_bulk_unchecked(c->ledger, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
     enum rc rc = read_rows(im, path);
     progress_end(&im->progress);

@@ -1,4 +1,4 @@
--- 010: a source that was never checked is in fewer indexes. Registering enters each of them, a million
+-- 006: a source that was never checked is in fewer indexes. Registering enters each of them, a million
 -- times in a large import.
 
 -- The same sources as public_checks_unchecked, but for withheld ones, which are looked through anyway.
