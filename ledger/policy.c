@@ -210,8 +210,7 @@ static enum rc read_approval(struct reader *r, yyjson_val *v, enum policy_approv
                              enum policy_approval *ret)
 {
     static const char *const fixes[] = {"must be \"none\", \"reviewer\" or \"steward\"",
-                                        "must be \"reviewer\" or \"steward\": this level is never "
-                                        "promoted without a person",
+                                        "must be \"reviewer\" or \"steward\": a person decides",
                                         "must be \"steward\": a sovereign source has no other"};
     for (int i = (int)least; i < (int)ARRAY_LEN(approvals); i++)
         if (yyjson_equals_str(v, approvals[i])) {

@@ -10,7 +10,7 @@ FRESHET_DIR=$work/i
 export FRESHET_DIR
 web=$(free_port)
 base=http://127.0.0.1:$web
-admin=$(freshet init "$FRESHET_DIR")
+freshet init "$FRESHET_DIR" >/dev/null
 freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
 query() { sqlite3 -readonly "$FRESHET_DIR/ledger.db" "$1"; }
 held() { freshet queue list --state held | awk -v s="$1" '$2 == s { print $1; exit }'; }

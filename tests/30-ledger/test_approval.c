@@ -1,0 +1,145 @@
+/* approval: two approvers at once, an approval that came too late, one that a handler of another level of
+ * trust carries out, and a gate that is closed. */
+#include "handler/levels.h"
+#include "ledger/approval.h"
+#include "tests/30-ledger/world.h"
+
+static struct policy policy;
+
+static enum rc decide(struct ledger *l, const char *id, bool approve, const char *reviewer)
+{
+    const struct approval_ask ask = {
+        .id = id, .approve = approve, .reviewer = reviewer, .note = "x", .policy = &policy};
+    return approval_decide(l, &ask, 3000, &fix_err);
+}
+
+static const char *held_event(struct source *ret, const char *level)
+{
+    OK(policy_load(&fix_arena, fix_dir, digest_sha256, &policy, &fix_err));
+    *ret = add_source("kept", level);
+    serve("kept", BODY_A);
+    const char *event = found(ret, BODY_A);
+    assert_int_equal(drain().held, 1);
+    return event;
+}
+
+static int64_t decided(void)
+{
+    return ask_number("SELECT count(*) FROM approvals");
+}
+
+/* Intake and command line have handles of their own. */
+static void one_of_two_approvers_wins(void **state)
+{
+    struct source s;
+    struct ledger *intake = fix_open(LEDGER_INBOX);
+    (void)state;
+    const char *event = held_event(&s, "restricted");
+    OK(decide(intake, event, true, "Ann"));
+    assert_rc(decide(led, event, false, "Bob"), RC_CONFLICT);
+    assert_int_equal(decided(), 1);
+    assert_int_equal(drain().done, 1);
+    assert_rc(decide(intake, event, true, "Cy"), RC_CONFLICT);
+    assert_head(&s, 1, BODY_A);
+    assert_int_equal(ask_number("SELECT count(*) FROM decisions WHERE verdict = 'allow'"), 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM decisions WHERE verdict = 'hold'"), 1);
+    ledger_close(&intake);
+}
+
+static void rejection_by_intake_is_carried_out_by_a_handler(void **state)
+{
+    struct source s;
+    struct ledger *intake = fix_open(LEDGER_INBOX);
+    (void)state;
+    const char *event = held_event(&s, "restricted");
+    OK(decide(intake, event, false, "Ann"));
+    assert_int_equal(drain().failed, 1);
+    assert_string_equal(change_of(event).reason, "REJECTED");
+    assert_int_equal(ask_number("SELECT count(*) FROM inbox WHERE result = 'rejected'"), 1);
+    assert_int_equal(head_of(&s).version, 0);
+    ledger_close(&intake);
+}
+
+/* The older of two that wait is late news once the newer one is head. */
+static void approval_after_a_newer_head_is_a_conflict(void **state)
+{
+    struct source s;
+    (void)state;
+    const char *first = arena_strdup(&fix_arena, held_event(&s, "restricted"));
+    serve("kept", BODY_B);
+    const char *second = found(&s, BODY_B);
+    assert_int_equal(drain().held, 1);
+    OK(decide(led, second, true, "Ann"));
+    assert_int_equal(drain().done, 1);
+    assert_rc(decide(led, first, true, "Ann"), RC_CONFLICT);
+    OK(decide(led, first, false, "Ann"));
+    assert_head(&s, 1, BODY_B);
+}
+
+static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
+{
+    struct source s;
+    (void)state;
+    fix_policy("{\"version\":\"2\",\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
+    const char *event = held_event(&s, "sovereign");
+    assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
+    assert_rc(decide(led, event, false, "Bob"), RC_FORBIDDEN);
+    assert_int_equal(decided(), 0);
+    OK(decide(led, event, true, "Ann"));
+    assert_int_equal(drain().done, 1);
+}
+
+static void a_broken_policy_claims_nothing(void **state)
+{
+    struct worker *w = NULL;
+    enum work_result r;
+    (void)state;
+    struct source s = add_source("kept", "public");
+    serve("kept", BODY_A);
+    (void)found(&s, BODY_A);
+    OK(worker_new(led, &inst, &w, &fix_err));
+    fix_policy("{\"version\":\"2\",\"levels\":{\"public\":{\"approval\":1}}}");
+    assert_rc(work_one(w, &r, &fix_err), RC_CLOSED);
+    assert_string_equal(fix_err.field, "levels.public.approval");
+    assert_int_equal(
+        ask_number("SELECT count(*) FROM inbox WHERE state = 'ready' AND attempts = 0"), 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM runs"), 0);
+    fix_policy("{\"version\":\"2\",\"levels\":{\"public\":{}}}");
+    OK(work_one(w, &r, &fix_err));
+    assert_int_equal(r, WORK_PROMOTED);
+    worker_free(&w);
+    assert_head(&s, 1, BODY_A);
+}
+
+static void a_level_is_lowered_by_two(void **state)
+{
+    struct source s;
+    char id[LEVEL_ID_MAX], newer[LEVEL_ID_MAX];
+    (void)state;
+    (void)held_event(&s, "restricted");
+    OK(ledger_begin(led, &fix_err));
+    OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_PUBLIC, "Ann", "x", 1, id, &fix_err));
+    OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_GENERALIZED, "Ann", "x", 2, newer, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_rc(decide(led, id, true, "Bob"), RC_CONFLICT); /* the newer one took its place */
+    assert_rc(decide(led, newer, true, " ann"), RC_FORBIDDEN);
+    OK(decide(led, newer, true, "Bob"));
+    assert_int_equal(ask_number("SELECT sensitivity = 'restricted' FROM sources"), 1);
+    OK(levels_apply(led, &inst, 4000, &fix_err));
+    assert_int_equal(ask_number("SELECT sensitivity = 'generalized' FROM sources"), 1);
+    assert_rc(decide(led, newer, false, "Cy"), RC_CONFLICT);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(one_of_two_approvers_wins),
+        TEST(rejection_by_intake_is_carried_out_by_a_handler),
+        TEST(approval_after_a_newer_head_is_a_conflict),
+        TEST(nobody_but_a_steward_decides_for_a_sovereign_source),
+        TEST(a_broken_policy_claims_nothing),
+        TEST(a_level_is_lowered_by_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
