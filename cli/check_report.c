@@ -4,10 +4,11 @@
 #include "cli/human.h"
 #include "core/fetch.h"
 
-#define ROWS_ALL 40    /* up to so many, a person sees every row */
-#define ROWS_MAX 200   /* and never more than these */
-#define NAMES_SHOWN 5  /* sources named in a line of the sum */
-#define REASONS_MAX 16 /* window.h knows fewer */
+#define ROWS_ALL 40                        /* up to so many, a person sees every row */
+#define ROWS_MAX 200                       /* and never more than these */
+#define NAMES_SHOWN 5                      /* sources named in a line of the sum */
+#define REASONS_MAX 16                     /* window.h knows fewer */
+#define LINE_JSON_MAX (16 * LINE_TEXT_MAX) /* escaped, twice, and what is around it */
 
 static const char *name_of(int outcome)
 {
@@ -23,32 +24,6 @@ static bool is_quiet(const struct report_line *l)
 }
 
 /* ---- collecting ------------------------------------------------------------------------------ */
-
-static void add_line(struct check_report *r, const struct report_line *from)
-{
-    struct arena *a = &r->c->arena;
-    if (r->n == r->room) {
-        size_t room = r->room ? r->room * 2 : 256;
-        struct report_line *lines =
-            arena_resize(a, r->lines, r->room * sizeof *lines, room * sizeof *lines);
-        if (!lines) {
-            r->out_of_memory = true;
-            return;
-        }
-        r->lines = lines;
-        r->room = room;
-    }
-    struct report_line *l = &r->lines[r->n];
-    *l = *from;
-    l->source_id = arena_strdup(a, from->source_id);
-    l->url = arena_strdup(a, from->url);
-    l->detail = arena_strdup(a, from->detail);
-    l->event_id = arena_strdup(a, from->event_id);
-    if (!l->source_id || !l->url || !l->detail || !l->event_id)
-        r->out_of_memory = true;
-    else
-        r->n++;
-}
 
 /* What kind of failure a detail tells: how the transfer ended, the status, or its first words. */
 static void kind_of(const struct check_result *c, char *out, size_t n)
@@ -77,24 +52,25 @@ static void count_kind(struct check_report *r, int outcome, const char *name, co
     if (r->n_kinds == REPORT_KINDS_MAX)
         return;
     struct report_kind *k = &r->kinds[r->n_kinds++];
-    *k = (struct report_kind){.outcome = outcome, .n = 1, .example = id};
+    *k = (struct report_kind){.outcome = outcome, .n = 1};
     snprintf(k->name, sizeof k->name, "%s", name);
+    snprintf(k->example, sizeof k->example, "%s", id);
 }
 
 void report_add(struct check_report *r, const struct source *s, const struct check_result *c)
 {
     bool vintage = source_is_template(s) && check_found(c);
-    add_line(r, &(struct report_line){.source_id = s->id,
-                                      .url = s->url,
-                                      .detail = c->detail,
-                                      .due_because = c->due_because,
-                                      .event_id = c->event_id,
-                                      .outcome = (int)c->outcome,
-                                      .attempts = c->attempts,
-                                      .http = c->http,
-                                      .deleted = c->deleted,
-                                      .unexpected = c->unexpected,
-                                      .vintage = vintage});
+    lines_add(&r->lines, &(struct report_line){.source_id = s->id,
+                                               .url = s->url,
+                                               .detail = c->detail,
+                                               .due_because = c->due_because,
+                                               .event_id = c->event_id,
+                                               .outcome = (int)c->outcome,
+                                               .attempts = c->attempts,
+                                               .http = c->http,
+                                               .deleted = c->deleted,
+                                               .unexpected = c->unexpected,
+                                               .vintage = vintage});
     r->counts[c->outcome]++;
     r->bytes_in += c->bytes_in;
     r->bytes_saved += c->bytes_saved;
@@ -105,18 +81,18 @@ void report_add(struct check_report *r, const struct source *s, const struct che
     r->vintages += vintage;
     r->found += check_found(c) && !vintage;
     r->failures += outcome_failure(c->outcome);
-    if (outcome_failure(c->outcome) && !r->out_of_memory) {
+    if (outcome_failure(c->outcome)) {
         char name[sizeof r->kinds->name];
         kind_of(c, name, sizeof name);
-        count_kind(r, (int)c->outcome, name, r->lines[r->n - 1].source_id);
+        count_kind(r, (int)c->outcome, name, s->id);
     }
 }
 
-void report_fate(struct check_report *r, struct report_line *l, const struct inbox_fate *fate)
+void report_fate(struct check_report *r, const struct report_line *l, const struct inbox_fate *fate)
 {
     char name[sizeof r->kinds->name];
     bool waits = strcmp(fate->name, "ready") == 0;
-    l->fate = *fate;
+    lines_put_fate(&r->lines, fate);
     r->refused += strcmp(fate->name, "failed") == 0 || strcmp(fate->name, "dead") == 0;
     snprintf(name, sizeof name, "%s%s%.40s", waits ? "to retry" : fate->name,
              *fate->reason ? " " : "", fate->reason);
@@ -126,12 +102,12 @@ void report_fate(struct check_report *r, struct report_line *l, const struct inb
 void report_add_due(struct check_report *r, const struct source *s, const char *because,
                     const char *detail)
 {
-    add_line(r, &(struct report_line){.source_id = s->id,
-                                      .url = s->url,
-                                      .detail = detail,
-                                      .due_because = because,
-                                      .event_id = "",
-                                      .outcome = REPORT_DUE});
+    lines_add(&r->lines, &(struct report_line){.source_id = s->id,
+                                               .url = s->url,
+                                               .detail = detail,
+                                               .due_because = because,
+                                               .event_id = "",
+                                               .outcome = REPORT_DUE});
     r->counts[REPORT_DUE]++;
 }
 
@@ -150,31 +126,91 @@ static void add_more(yyjson_mut_doc *d, yyjson_mut_val *o, const struct report_l
     json_add_str(d, o, "reason", *l->fate.reason ? l->fate.reason : NULL);
 }
 
+static yyjson_mut_val *line_json(yyjson_mut_doc *d, const struct report_line *l)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, "source_id", l->source_id);
+    json_add_str(d, o, "url", l->url);
+    json_add_str(d, o, "outcome", name_of(l->outcome));
+    json_add_str(d, o, "detail", l->detail);
+    yyjson_mut_obj_add_int(d, o, "attempts", l->attempts);
+    json_add_str(d, o, "due_because", l->due_because);
+    if (l->outcome != REPORT_DUE)
+        add_more(d, o, l);
+    return o;
+}
+
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
 {
-    yyjson_mut_val *root = yyjson_mut_obj(d), *outcomes, *results;
+    yyjson_mut_val *root = yyjson_mut_obj(d), *outcomes;
     yyjson_mut_doc_set_root(d, root);
-    yyjson_mut_obj_add_int(d, root, "checked", (int64_t)r->n);
+    yyjson_mut_obj_add_int(d, root, "checked", (int64_t)r->lines.n);
     outcomes = yyjson_mut_obj_add_obj(d, root, "outcomes");
     for (int o = 0; o <= REPORT_DUE; o++)
         if (r->counts[o])
             yyjson_mut_obj_add_int(d, outcomes, name_of(o), r->counts[o]);
     yyjson_mut_obj_add_int(d, root, "bytes_in", r->bytes_in);
     yyjson_mut_obj_add_int(d, root, "bytes_saved", r->bytes_saved);
-    results = yyjson_mut_obj_add_arr(d, root, "results");
-    for (size_t i = 0; i < r->n; i++) {
-        const struct report_line *l = &r->lines[i];
-        yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, results);
-        json_add_str(d, o, "source_id", l->source_id);
-        json_add_str(d, o, "url", l->url);
-        json_add_str(d, o, "outcome", name_of(l->outcome));
-        json_add_str(d, o, "detail", l->detail);
-        yyjson_mut_obj_add_int(d, o, "attempts", l->attempts);
-        json_add_str(d, o, "due_because", l->due_because);
-        if (l->outcome != REPORT_DUE)
-            add_more(d, o, l);
-    }
+    yyjson_mut_obj_add_arr(d, root, "results");
     return root;
+}
+
+/* One result, set in by as much as an element of a member is. */
+static void put_indented(struct str text)
+{
+    struct str line;
+    while (str_next(&text, '\n', &line))
+        if (line.n > 0)
+            printf("\n    %.*s", (int)line.n, line.p);
+}
+
+static enum rc put_results(struct check_report *r, unsigned flags, struct err *err)
+{
+    struct report_line l;
+    struct arena a;
+    struct str text;
+    enum rc rc = RC_OK;
+    bool some = false;
+    arena_init(&a, LINE_JSON_MAX);
+    lines_rewind(&r->lines);
+    for (; rc == RC_OK && lines_next(&r->lines, &l); some = true) {
+        arena_reset(&a);
+        yyjson_mut_doc *d = json_doc(&a);
+        line_json(d, &l);
+        rc = json_write(&a, d, flags, &text, err);
+        if (rc != RC_OK)
+            break;
+        if (some)
+            putchar(',');
+        if (flags & JSON_PRETTY)
+            put_indented(text);
+        else
+            fwrite(text.p, 1, text.n, stdout);
+    }
+    if (some && flags & JSON_PRETTY)
+        fputs("\n  ", stdout);
+    arena_release(&a);
+    return rc;
+}
+
+/* The document is written with its empty list, and the results between the brackets of that. */
+enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d, struct err *err)
+{
+    unsigned flags = r->c->tty ? JSON_PRETTY : 0;
+    struct str text;
+    TRY(json_write(&r->c->arena, d, flags, &text, err));
+    const char *member = memmem(text.p, text.n, "\"results\"", 9);
+    const char *open = member ? memchr(member, '[', (size_t)(text.p + text.n - member)) : NULL;
+    if (!open)
+        return err_set(err, RC_INTERNAL, "", "the document has no place for results");
+    size_t before = (size_t)(open + 1 - text.p);
+    fwrite(text.p, 1, before, stdout);
+    TRY(put_results(r, flags, err));
+    fwrite(text.p + before, 1, text.n - before, stdout);
+    if (text.p[text.n - 1] != '\n')
+        putchar('\n');
+    return RC_OK;
 }
 
 /* ---- the sum --------------------------------------------------------------------------------- */
@@ -204,19 +240,21 @@ static bool is_vintage(const struct report_line *l)
     return l->vintage;
 }
 
-static void put_names(const struct check_report *r, line_test *test, int64_t n)
+static void put_names(struct check_report *r, line_test *test, int64_t n)
 {
     char text[HUMAN_MAX];
     int64_t shown = 0;
-    for (size_t i = 0; i < r->n && shown < NAMES_SHOWN; i++)
-        if (test(&r->lines[i]))
-            cli_note(r->c, "%s%s", shown++ ? ", " : ": ", r->lines[i].source_id);
+    struct report_line l;
+    lines_rewind(&r->lines);
+    while (shown < NAMES_SHOWN && lines_next(&r->lines, &l))
+        if (test(&l))
+            cli_note(r->c, "%s%s", shown++ ? ", " : ": ", l.source_id);
     if (n > shown)
         cli_note(r->c, " and %s more", human_count(n - shown, text));
     cli_note(r->c, "\n");
 }
 
-static void put_found(const struct check_report *r)
+static void put_found(struct check_report *r)
 {
     if (r->deleted) {
         put_count(r->c, CLI_BAD, r->deleted, "deleted upstream");
@@ -294,15 +332,15 @@ static void put_cost(const struct check_report *r)
     cli_note(r->c, "\n");
 }
 
-static void put_sum(const struct check_report *r)
+static void put_sum(struct check_report *r)
 {
     const struct cli *c = r->c;
     char a[HUMAN_MAX], b[HUMAN_MAX], rate[HUMAN_MAX];
     int64_t ms = r->elapsed_ms > 0 ? r->elapsed_ms : 1;
-    cli_note(c, "\n%s%s checked%s in %s", cli_on(c, CLI_BOLD), human_count((int64_t)r->n, a),
+    cli_note(c, "\n%s%s checked%s in %s", cli_on(c, CLI_BOLD), human_count((int64_t)r->lines.n, a),
              cli_off(c), human_duration(r->elapsed_ms, b));
-    if (r->n > 1)
-        cli_note(c, " (%s/s)", human_count((int64_t)r->n * 1000 / ms, rate));
+    if (r->lines.n > 1)
+        cli_note(c, " (%s/s)", human_count((int64_t)r->lines.n * 1000 / ms, rate));
     cli_note(c, ".\n");
     put_found(r);
     put_quiet(r);
@@ -318,21 +356,23 @@ struct reason {
 };
 
 /* Why the sources of a dry run are due. */
-static void put_reasons(const struct check_report *r)
+static void put_reasons(struct check_report *r)
 {
     struct reason reasons[REASONS_MAX] = {0};
     size_t n = 0;
     char a[HUMAN_MAX];
-    for (size_t i = 0; i < r->n; i++) {
+    struct report_line l;
+    lines_rewind(&r->lines);
+    while (lines_next(&r->lines, &l)) {
         size_t k = 0;
-        while (k < n && strcmp(reasons[k].why, r->lines[i].due_because) != 0)
+        while (k < n && strcmp(reasons[k].why, l.due_because) != 0)
             k++;
         if (k == n && n < REASONS_MAX)
-            reasons[n++].why = r->lines[i].due_because;
+            reasons[n++].why = l.due_because;
         if (k < n)
             reasons[k].n++;
     }
-    cli_note(r->c, "\n%s would be checked", human_count((int64_t)r->n, a));
+    cli_note(r->c, "\n%s would be checked", human_count((int64_t)r->lines.n, a));
     for (size_t k = 0; k < n; k++)
         cli_note(r->c, "%s%s %s", k ? ", " : ": ", human_count(reasons[k].n, a), reasons[k].why);
     cli_note(r->c, ". Nobody was asked.\n");
@@ -340,38 +380,54 @@ static void put_reasons(const struct check_report *r)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool row_shown(const struct check_report *r, const struct report_line *l, size_t shown)
+/* For a program: all of them, as they are read. */
+static void print_all(struct check_report *r)
 {
-    if (!r->c->tty || r->n <= ROWS_ALL)
-        return true;
-    return shown < ROWS_MAX && !is_quiet(l);
+    struct report_line l;
+    lines_rewind(&r->lines);
+    while (lines_next(&r->lines, &l)) {
+        const char *cells[] = {l.source_id, name_of(l.outcome), l.due_because, l.detail};
+        table_row(cells, ARRAY_LEN(cells));
+    }
 }
 
-bool report_print(const struct check_report *r)
+/* For a person: all when they are few, else what is worth a look. */
+static bool print_some(struct check_report *r)
 {
+    struct report_line l;
     struct table t;
     size_t shown = 0, worth = 0;
     char a[HUMAN_MAX];
+    bool all = r->lines.n <= ROWS_ALL;
     table_begin(&t, r->c, "source|outcome|because|detail");
-    for (size_t i = 0; i < r->n; i++) {
-        const struct report_line *l = &r->lines[i];
-        worth += !is_quiet(l);
-        if (!row_shown(r, l, shown))
+    lines_rewind(&r->lines);
+    while (lines_next(&r->lines, &l)) {
+        worth += !is_quiet(&l);
+        if (!all && (shown == ROWS_MAX || is_quiet(&l)))
             continue;
         shown++;
-        table_cell(&t, l->source_id);
-        table_cell(&t, name_of(l->outcome));
-        table_cell(&t, l->due_because);
-        table_cell(&t, l->detail);
+        table_cell(&t, l.source_id);
+        table_cell(&t, name_of(l.outcome));
+        table_cell(&t, l.due_because);
+        table_cell(&t, l.detail);
     }
     if (!table_end(&t))
         return false;
     if (shown == ROWS_MAX && worth > shown)
         cli_note(r->c, "and %s more; piped, all are printed\n",
                  human_count((int64_t)(worth - shown), a));
+    return true;
+}
+
+bool report_print(struct check_report *r)
+{
+    if (!r->c->tty)
+        print_all(r);
+    else if (!print_some(r))
+        return false;
     if (r->counts[REPORT_DUE])
         put_reasons(r);
-    else if (r->n > 0)
+    else if (r->lines.n > 0)
         put_sum(r);
-    return true;
+    return !r->lines.broken;
 }

@@ -7,31 +7,22 @@
 #ifndef FRESHET_CLI_CHECK_REPORT_H
 #define FRESHET_CLI_CHECK_REPORT_H
 
+#include "cli/check_lines.h"
 #include "cli/cli.h"
-#include "ledger/inbox.h"
 
-#define REPORT_DUE OUTCOME_COUNT /* "outcome" of a source in a dry run */
-#define REPORT_FATE (-1)         /* "outcome" of what the handler did */
-#define REPORT_KINDS_MAX 64      /* kinds of error told apart; the rest counts as "other" */
+#define REPORT_FATE (-1)    /* "outcome" of what the handler did */
+#define REPORT_KINDS_MAX 64 /* kinds of error told apart; the rest counts as "other" */
 
-struct report_line {
-    const char *source_id, *url, *detail, *due_because, *event_id;
-    int outcome; /* enum outcome or REPORT_DUE */
-    int attempts, http;
-    bool deleted, unexpected, vintage; /* vintage: a template's calendar says that one has opened */
-    struct inbox_fate fate;            /* what the handler made of it; name "" when not known */
-};
 /* Checks, or what the handler made of them, that ended in the same way for the same reason. */
 struct report_kind {
     int outcome; /* enum outcome or REPORT_FATE */
     char name[64];
     int64_t n;
-    const char *example; /* id of a source */
+    char example[64]; /* id of a source */
 };
 struct check_report {
     struct cli *c;
-    struct report_line *lines;
-    size_t n, room;
+    struct check_lines lines;
     struct report_kind kinds[REPORT_KINDS_MAX];
     size_t n_kinds;
     int64_t counts[OUTCOME_COUNT + 1];
@@ -40,18 +31,21 @@ struct check_report {
     int64_t refused;     /* found, but failed or died in the handler */
     int64_t elapsed_ms;  /* set by the caller before it is printed */
     int64_t not_reached; /* sources that were meant but not looked at */
-    bool out_of_memory;
 };
 
 void report_add(struct check_report *r, const struct source *s, const struct check_result *result);
 void report_add_due(struct check_report *r, const struct source *s, const char *because,
                     const char *detail);
-/* What became of one of the lines. */
-void report_fate(struct check_report *r, struct report_line *l, const struct inbox_fate *fate);
+/* What became of the line that was read last. */
+void report_fate(struct check_report *r, const struct report_line *l,
+                 const struct inbox_fate *fate);
 
-/* The document that scripts rely on (DESIGN section 8); the caller may add members. */
+/* The document that scripts rely on (DESIGN section 8), with an empty list of results; the caller may
+ * add members behind it. report_put_json prints it with the results. */
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d);
-/* Rows on standard output, and for a person the sum of it all. False when memory ran out. */
-bool report_print(const struct check_report *r);
+MUST_CHECK enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d,
+                                   struct err *err);
+/* Rows on standard output, and for a person the sum of it all. False when lines or memory failed. */
+bool report_print(struct check_report *r);
 
 #endif

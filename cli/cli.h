@@ -120,6 +120,8 @@ void table_cell(struct table *t, const char *text);
 void table_cell_i64(struct table *t, int64_t n);
 /* Prints all. False when memory ran out. */
 bool table_end(struct table *t);
+/* One row for a program, printed at once and not kept. */
+void table_row(const char *const *cells, size_t n);
 
 /* Every command of commands.def. */
 #define GROUP(heading)

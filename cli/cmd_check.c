@@ -185,7 +185,7 @@ static void take_result(void *ctx, const struct source *s, const struct check_re
 static void show_progress(struct check *k)
 {
     const struct check_report *r = &k->report;
-    int64_t n = (int64_t)r->n;
+    int64_t n = (int64_t)r->lines.n;
     const struct progress_note notes[] = {
         {n - r->found - r->vintages - (r->failures - r->deleted), "unchanged", CLI_PLAIN},
         {r->found, "changed", CLI_GOOD},
@@ -316,7 +316,7 @@ static enum rc run(struct check *k)
     progress_end(&k->progress);
     detect_free(&k->detect);
     k->report.elapsed_ms = clock_mono() - started;
-    k->report.not_reached = (int64_t)(k->n_todo - k->report.n);
+    k->report.not_reached = (int64_t)(k->n_todo - k->report.lines.n);
     return rc;
 }
 
@@ -327,11 +327,13 @@ static enum rc is_busy(struct check *k, bool *ret)
 {
     struct cli *c = k->c;
     struct inbox_fate fate;
+    struct report_line l;
     *ret = false;
-    for (size_t i = 0; i < k->report.n && !*ret; i++) {
-        if (!*k->report.lines[i].event_id)
+    lines_rewind(&k->report.lines);
+    while (!*ret && lines_next(&k->report.lines, &l)) {
+        if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, k->report.lines[i].event_id, &fate, &c->err));
+        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
         *ret = strcmp(fate.name, "leased") == 0;
     }
     return RC_OK;
@@ -341,12 +343,13 @@ static enum rc take_fates(struct check *k)
 {
     struct cli *c = k->c;
     struct inbox_fate fate;
-    for (size_t i = 0; i < k->report.n; i++) {
-        struct report_line *l = &k->report.lines[i];
-        if (!*l->event_id)
+    struct report_line l;
+    lines_rewind(&k->report.lines);
+    while (lines_next(&k->report.lines, &l)) {
+        if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, l->event_id, &fate, &c->err));
-        report_fate(&k->report, l, &fate);
+        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
+        report_fate(&k->report, &l, &fate);
     }
     return RC_OK;
 }
@@ -377,7 +380,7 @@ static int print_json(struct check *k)
     yyjson_mut_val *root = report_json(&k->report, d);
     if (k->explain.root)
         yyjson_mut_obj_add_val(d, root, "explain", k->explain.root);
-    return cli_print_json(k->c, d);
+    return report_put_json(&k->report, d, &k->c->err) == RC_OK ? CLI_DONE : cli_fail(k->c, "check");
 }
 
 /* `up`, or a handler of its own, which takes the first slot (handler/work.h). */
@@ -386,14 +389,14 @@ static bool handler_runs(struct cli *c)
     return find_lock_held(c, "run/up.lock") || find_lock_held(c, "run/worker-0.lock");
 }
 
-static int print_text(const struct check *k)
+static int print_text(struct check *k)
 {
     struct cli *c = k->c;
-    const struct check_report *r = &k->report;
+    struct check_report *r = &k->report;
     if (k->explain.root)
         explain_print(&k->explain);
     else if (!report_print(r))
-        return cli_error(c, "check", "no memory");
+        return cli_error(c, "check", "the checks are recorded, but cannot be printed");
     if (k->n_todo == 0)
         cli_note(c,
                  strcmp(c->args[0], "due") == 0 ? "Nothing is due.\n" : "No sources to check.\n");
@@ -424,21 +427,31 @@ static int exit_code(const struct check *k)
     return r->found ? CLI_CHANGED : r->failures ? CLI_FAILED : CLI_DONE;
 }
 
-int cmd_check(struct cli *c)
+static int check(struct check *k)
 {
-    struct check k = {.c = c, .report = {.c = c}};
-    int code = look_at_words(&k);
+    struct cli *c = k->c;
+    int code = look_at_words(k);
     if (code != CLI_DONE)
         return code;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (collect(&k) != RC_OK || run(&k) != RC_OK)
+    if (collect(k) != RC_OK || run(k) != RC_OK)
         return cli_fail(c, "check");
-    if (k.report.out_of_memory)
-        return cli_error(c, "check", "the checks are recorded, but too many to print");
+    if (k->report.lines.broken)
+        return cli_error(
+            c, "check",
+            "the checks are recorded, but there is no room for a file to print them from");
     bool work = cli_has(c, "wait") && !cli_has(c, "dry-run") && !interrupted;
-    if (work && wait_for_work(&k) != RC_OK)
+    if (work && wait_for_work(k) != RC_OK)
         return cli_fail(c, "check");
-    code = c->json ? print_json(&k) : print_text(&k);
-    return code == CLI_DONE ? exit_code(&k) : code;
+    code = c->json ? print_json(k) : print_text(k);
+    return code == CLI_DONE ? exit_code(k) : code;
+}
+
+int cmd_check(struct cli *c)
+{
+    struct check k = {.c = c, .report = {.c = c}};
+    int code = check(&k);
+    lines_close(&k.report.lines);
+    return code;
 }

@@ -23,6 +23,20 @@ static bool make_room(struct table *t)
     return true;
 }
 
+static char clean(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c;
+}
+
+void table_row(const char *const *cells, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (const char *p = cells[i] && *cells[i] ? cells[i] : "-"; *p; p++)
+            putchar(clean(*p));
+        putchar(i + 1 < n ? '\t' : '\n');
+    }
+}
+
 void table_cell(struct table *t, const char *text)
 {
     char *copy = arena_strdup(&t->c->arena, text && *text ? text : "-");
@@ -31,8 +45,7 @@ void table_cell(struct table *t, const char *text)
         return;
     }
     for (char *p = copy; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
+        *p = clean(*p);
     t->cells[t->rows++] = copy;
 }
 

@@ -17,7 +17,7 @@
 
 static int64_t frozen_at = -1;
 static bool seeded;
-static uint64_t seed_state;
+static _Atomic uint64_t seed_state; /* the committer of checks draws too (detectors/committer.h) */
 
 static const char *const month_names[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

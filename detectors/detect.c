@@ -1,13 +1,13 @@
 /* detect: the checks under way, and the batches in which their results are committed.
  *
- *   detect_add ─▶ open ─(look ends)─▶ ended ─(flush: one transaction)─▶ done callback, idle
- *                  ▲                                                                      │
- *                  └──────────────────────────────────────────────────────────────────────┘
+ *   detect_add ─▶ open ─(look ends)─▶ ended ─▶ given (one transaction, committer.c) ─▶ done callback, idle
+ *                  ▲                                                                                │
+ *                  └────────────────────────────────────────────────────────────────────────────────┘
  */
 #include "detectors/detect.h"
 #include "core/clock.h"
 #include "core/fetch.h"
-#include "detectors/look.h"
+#include "detectors/committer.h"
 #include "detectors/window.h"
 
 #define BUCKETS 2048
@@ -16,7 +16,6 @@
 #define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
 #define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
 
-TAILQ_HEAD(looks, look);
 LIST_HEAD(bucket, look);
 
 struct detect {
@@ -27,8 +26,9 @@ struct detect {
     void *ctx;
     struct spool_dir spool;
     struct look_env env;
-    struct looks open, ended, idle;
-    size_t n_open, n_ended;
+    struct committer *committer;
+    struct looks open, ended, given, idle; /* given: to the committer */
+    size_t n_open, n_ended, n_given;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
     unsigned by_host[HOSTS]; /* of open, invariant 5 */
@@ -70,11 +70,14 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->patience = PATIENCE_MIN;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
+    TAILQ_INIT(&d->given);
     TAILQ_INIT(&d->idle);
     d->env = (struct look_env){.inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
         rc = fetch_new(&inst->conf, &d->env.fetch, err);
+    if (rc == RC_OK)
+        rc = committer_new(inst->dir, &d->committer, err);
     if (rc != RC_OK) {
         detect_free(&d);
         return rc;
@@ -98,8 +101,10 @@ void detect_free(struct detect **dp)
         return;
     if (d->env.fetch)
         fetch_free(&d->env.fetch); /* first: it still points to the looks */
+    committer_free(&d->committer); /* and so may this */
     drop_looks(&d->open);
     drop_looks(&d->ended);
+    drop_looks(&d->given);
     drop_looks(&d->idle);
     spool_dir_close(&d->spool);
     free(d);
@@ -150,15 +155,21 @@ bool detect_has(const struct detect *d, int64_t src_no)
     return false;
 }
 
+/* Besides those under way: a batch that is being committed, and one that gathers meanwhile. */
 static size_t room_beside(const struct detect *d, size_t n)
 {
-    size_t max = (size_t)d->inst->conf.max_concurrency + DETECT_BATCH;
+    size_t max = (size_t)d->inst->conf.max_concurrency + 2 * DETECT_BATCH;
     return n < max ? max - n : 0;
+}
+
+static size_t detect_left(const struct detect *d)
+{
+    return d->n_open + d->n_ended + d->n_given;
 }
 
 size_t detect_room(const struct detect *d)
 {
-    return room_beside(d, d->n_open + d->n_ended);
+    return room_beside(d, detect_left(d));
 }
 
 bool detect_has_room(const struct detect *d)
@@ -318,21 +329,6 @@ enum rc detect_add(struct detect *d, const struct source *s, const char *due_bec
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-/* Commits k and, unless it is the only one wanted, those that ended after it: all or none. */
-static enum rc commit(struct detect *d, struct look *k, bool only, struct err *err)
-{
-    struct check_batch b;
-    TRY(check_begin(d->ledger, clock_now(), &b, err));
-    for (; k; k = only ? NULL : TAILQ_NEXT(k, link)) {
-        enum rc rc = check_put(&b, &k->result, err);
-        if (rc != RC_OK) {
-            check_abort(&b);
-            return rc;
-        }
-    }
-    return check_end(&b, err);
-}
-
 static bool is_refused(enum rc rc)
 {
     return rc == RC_CONFLICT || rc == RC_INVALID;
@@ -341,21 +337,21 @@ static bool is_refused(enum rc rc)
 /* Commits one; what is refused is recorded as a failure instead. */
 static enum rc commit_alone(struct detect *d, struct look *k, struct err *err)
 {
-    enum rc rc = commit(d, k, true, err);
+    enum rc rc = check_commit(d->ledger, &k->result, 1, clock_now(), err);
     if (!is_refused(rc))
         return rc;
     struct err why = *err;
     TRY(check_state_get(d->ledger, k->result.src_no, &k->result.state, err));
     make_hopeless(k, "the ledger refused the result", &why);
-    return commit(d, k, true, err);
+    return check_commit(d->ledger, &k->result, 1, clock_now(), err);
 }
 
 /* dropped: why it was, NULL when it is durable. */
 static void retire_look(struct detect *d, struct look *k, const struct err *dropped)
 {
-    TAILQ_REMOVE(&d->ended, k, link);
+    TAILQ_REMOVE(&d->given, k, link);
     LIST_REMOVE(k, bucket);
-    d->n_ended--;
+    d->n_given--;
     if (!dropped)
         d->done(d->ctx, &k->source, &k->result);
     else if (d->dropped)
@@ -364,21 +360,52 @@ static void retire_look(struct detect *d, struct look *k, const struct err *drop
     TAILQ_INSERT_HEAD(&d->idle, k, link);
 }
 
+/* What the committer could not do for no fault of theirs is to be done again. */
+static void take_back(struct detect *d)
+{
+    TAILQ_CONCAT(&d->given, &d->ended, link);
+    TAILQ_CONCAT(&d->ended, &d->given, link);
+    d->n_ended += d->n_given;
+    d->n_given = 0;
+    d->ended_since = clock_mono();
+}
+
+/* Ends what the committer has done. Where it was refused, each is tried alone, here. */
+static enum rc settle(struct detect *d, bool wait, struct err *err)
+{
+    enum rc rc;
+    if (d->n_given == 0 || !committer_take(d->committer, wait, &rc, err))
+        return RC_OK;
+    bool alone = is_refused(rc);
+    for (struct look *k; (alone || rc == RC_OK) && (k = TAILQ_FIRST(&d->given)) != NULL;) {
+        rc = alone ? commit_alone(d, k, err) : RC_OK;
+        if (rc == RC_OK || is_refused(rc)) {
+            retire_look(d, k, rc == RC_OK ? NULL : err);
+            rc = RC_OK;
+        } else {
+            alone = false;
+        }
+    }
+    if (rc != RC_OK)
+        take_back(d);
+    return rc;
+}
+
+static void give(struct detect *d)
+{
+    TAILQ_CONCAT(&d->given, &d->ended, link);
+    d->n_given = d->n_ended;
+    d->n_ended = 0;
+    committer_give(d->committer, &d->given, clock_now());
+}
+
 enum rc detect_flush(struct detect *d, struct err *err)
 {
+    TRY(settle(d, true, err));
     if (d->n_ended == 0)
         return RC_OK;
-    enum rc rc = commit(d, TAILQ_FIRST(&d->ended), false, err);
-    bool alone = is_refused(rc);
-    if (!alone)
-        TRY(rc);
-    for (struct look *k; (k = TAILQ_FIRST(&d->ended)) != NULL;) {
-        rc = alone ? commit_alone(d, k, err) : RC_OK;
-        if (!is_refused(rc))
-            TRY(rc);
-        retire_look(d, k, rc == RC_OK ? NULL : err);
-    }
-    return RC_OK;
+    give(d);
+    return settle(d, true, err);
 }
 
 static int64_t batch_wait(const struct detect *d)
@@ -396,15 +423,18 @@ enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err
     if (d->n_open > 0 && wait_ms > DETECT_BATCH_MS)
         wait_ms = DETECT_BATCH_MS;
     (void)fetch_run(d->env.fetch, wait_ms);
-    if (d->n_ended > 0 && batch_wait(d) == 0)
-        TRY(detect_flush(d, err));
-    *ret_open = d->n_open + d->n_ended;
+    bool due = d->n_ended > 0 && batch_wait(d) == 0;
+    bool full = due && d->n_ended >= 2 * DETECT_BATCH;
+    TRY(settle(d, d->n_open == 0 || full, err));
+    if (due && d->n_given == 0)
+        give(d);
+    *ret_open = detect_left(d);
     return RC_OK;
 }
 
 enum rc detect_finish(struct detect *d, struct err *err)
 {
-    size_t left = d->n_open + d->n_ended;
+    size_t left = detect_left(d);
     while (left > 0) {
         if (d->n_open == 0)
             TRY(detect_flush(d, err));

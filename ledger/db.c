@@ -151,9 +151,9 @@ static enum rc open_db(const char *dir, enum ledger_role role, int flags, sha256
     struct ledger *l = calloc(1, sizeof *l);
     if (!l)
         return err_set(err, RC_NOMEM, "", "no memory for the ledger handle");
-    /* Our processes have one thread, and nobody asks SQLite what it has allocated. Refused, and
+    /* A connection belongs to one thread, and nobody asks SQLite what it has allocated. Refused, and
      * needless, when SQLite is running already. */
-    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     l->role = role;
     l->hash = hash;
