@@ -16,6 +16,7 @@
 #include "core/version.h"
 #include "handler/facts.h"
 #include "handler/job.h"
+#include "handler/outbox.h"
 #include "ledger/rollback.h"
 
 #define SLOTS_MAX 256              /* workers of one instance, all programs together */
@@ -205,6 +206,11 @@ static enum rc tick(void *ctx, struct err *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+static struct run_tags tags(void)
+{
+    return (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
+}
+
 /* What an operator wants back goes before what the detectors found. */
 static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim *ret,
                      struct err *err)
@@ -212,7 +218,7 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
     ret->at = clock_now();
-    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
+    ret->tags = tags();
     enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
                                 &ret->tags, &ret->cand, ret->run_id, err);
     if (rc != RC_NOT_FOUND || rollback_id)
@@ -221,17 +227,24 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
                        ret->run_id, &ret->resumed, err);
 }
 
+static struct job_env env_of(struct worker *w)
+{
+    return (struct job_env){.ledger = w->ledger,
+                            .inst = w->inst,
+                            .store = w->store,
+                            .engine = &w->engine,
+                            .inspector = &w->inspector,
+                            .arena = &w->arena,
+                            .tick = tick,
+                            .tick_ctx = w};
+}
+
 static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
 {
-    const struct job_env env = {.ledger = w->ledger,
-                                .inst = w->inst,
-                                .store = w->store,
-                                .engine = &w->engine,
-                                .inspector = &w->inspector,
-                                .arena = &w->arena,
-                                .tick = tick,
-                                .tick_ctx = w};
+    const struct job_env env = env_of(w);
     enum rc rc = job_run(&env, c, &w->last, err);
+    if (rc == RC_OK && w->last.seq > 0)
+        outbox_wake(w->inst);
     if (rc == RC_OK)
         return RC_OK;
     rc = job_give_up(&env, c, rc, &w->last, err);
@@ -268,6 +281,39 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
                       struct err *err)
 {
     return work_on(w, rollback_id, ret, err);
+}
+
+/* ---- from a replay log ------------------------------------------------------------------------- */
+
+static enum rc claim_again(struct worker *w, const char *event, const char *run_id,
+                           struct job_claim *ret, struct err *err)
+{
+    struct job_claim c = {.at = clock_now(), .tags = tags()};
+    arena_reset(&w->arena);
+    TRY(inbox_claim_again(w->ledger, &w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
+                          err));
+    snprintf(c.run_id, sizeof c.run_id, "%s", run_id);
+    *ret = c;
+    return RC_OK;
+}
+
+enum rc work_again(struct worker *w, const char *event, const char *run_id,
+                   const struct sha256 *sha, struct err *err)
+{
+    struct job_claim c;
+    struct job_env env = env_of(w);
+    env.again = sha;
+    TRY(claim_again(w, event, run_id, &c, err));
+    return job_run(&env, &c, &w->last, err);
+}
+
+enum rc work_end_again(struct worker *w, const char *event, const char *run_id, enum inbox_end end,
+                       const char *reason, bool dead, struct err *err)
+{
+    struct job_claim c;
+    const struct job_env env = env_of(w);
+    TRY(claim_again(w, event, run_id, &c, err));
+    return job_end_as(&env, &c, end, reason, dead ? 0 : INT64_MAX, err);
 }
 
 static void count(struct work_counts *n, enum work_result r)
