@@ -5,6 +5,7 @@
  *   2. Rows that the ledger lacks are done only while nothing else works on it.
  *   3. Exit 0: every row of the window is there, with its effect.
  * Called by main_freshet.c. */
+#include <unistd.h>
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/progress.h"
@@ -93,6 +94,20 @@ static int print(struct cli *c, const struct replay_counts *n, bool dry)
     return rc == CLI_DONE && n->failed ? CLI_FAILED : rc;
 }
 
+/* Where the ledger was lost, a new one is filled. */
+static bool make_ledger(struct cli *c)
+{
+    if (!cli_instance(c))
+        return false;
+    const char *path = instance_path(&c->arena, &c->inst, "ledger.db");
+    if (path && access(path, F_OK) == 0)
+        return true;
+    if (path && ledger_create(c->inst.dir, digest_sha256, &c->err) == RC_OK)
+        return true;
+    (void)cli_fail(c, "replay");
+    return false;
+}
+
 static enum rc keep(struct cli *c, const struct replay_ask *ask, const char *approved,
                     const struct replay_counts *n, enum rc rc)
 {
@@ -102,6 +117,7 @@ static enum rc keep(struct cli *c, const struct replay_ask *ask, const char *app
                                      .src_no = ask->src_no,
                                      .by = by ? by : "operator",
                                      .approved_by = approved,
+                                     .own = !ask->log,
                                      .good = rc == RC_OK && n->failed == 0,
                                      .rows = n->rows,
                                      .noop = n->noop,
@@ -127,7 +143,7 @@ int cmd_replay(struct cli *c)
         return export(c, cli_opt(c, "export"));
     if (!read_times(c, &ask))
         return CLI_USAGE;
-    if (!cli_ledger(c))
+    if ((ask.log && !make_ledger(c)) || !cli_ledger(c))
         return CLI_FAILED;
     if (allowed(c, &ask, approved) != RC_OK ||
         (id && source_by_id(c->ledger, &c->arena, id, &s, &c->err) != RC_OK))

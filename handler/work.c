@@ -304,7 +304,11 @@ enum rc work_again(struct worker *w, const char *event, const char *run_id,
     struct job_env env = env_of(w);
     env.again = sha;
     TRY(claim_again(w, event, run_id, &c, err));
-    return job_run(&env, &c, &w->last, err);
+    w->claim = &c;
+    w->renew_at = clock_mono() + lease_ms(w) / 3;
+    enum rc rc = job_run(&env, &c, &w->last, err);
+    w->claim = NULL;
+    return rc;
 }
 
 enum rc work_end_again(struct worker *w, const char *event, const char *run_id, enum inbox_end end,

@@ -30,7 +30,7 @@ static enum rc add(struct ledger *l, const struct replay_done *r, int64_t now, s
                   r->src_no ? r->src_no : -1, (int64_t)0, r->by, r->approved_by, state, r->rows,
                   r->noop, r->applied, r->failed, r->detail, now, now));
     TRY(query_run(l, Q_REPLAY_RESULT, err, "t", state));
-    return log_it(l, r, id, now, err);
+    return r->own ? log_it(l, r, id, now, err) : RC_OK;
 }
 
 enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now, struct err *err)

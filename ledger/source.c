@@ -47,9 +47,9 @@ static enum rc record_added(struct ledger *l, const struct source *s, int64_t no
                             struct err *err)
 {
     CLEANUP(buf_release) struct buf body;
+    buf_init(&body, JSON_MAX);
     if (!s->parent_no)
         return replay_append(l, now, "source.add", no, s->id, s->spec, err);
-    buf_init(&body, JSON_MAX);
     buf_puts(&body, "{\"entry\":");
     json_put_str(&body, str_of(s->entry));
     buf_printf(&body,
