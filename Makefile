@@ -31,7 +31,7 @@ core_OBJ   += $(B)/gen/version.o
 
 # ---- programs: main file, rooms (in link order), libraries. Data flows one way, and so do the
 # links: tests/00-arch reads these lines and fails when a program reaches where it may not. -------
-PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-inspect freshet-inspect-gdal freshet-upstream
+PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream
 freshet_MAIN           := cli/main_freshet.c
 freshet_ROOMS          := cli api handler detectors ledger core
 freshet_LIBS           := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
@@ -44,6 +44,9 @@ freshet-intake_LIBS    := -lfcgi -lmbedcrypto -lsqlite3 -lyyjson -lm
 freshet-scheduler_MAIN := detectors/main_scheduler.c
 freshet-scheduler_ROOMS:= detectors ledger core
 freshet-scheduler_LIBS := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
+freshet-outbox_MAIN    := handler/main_outbox.c
+freshet-outbox_ROOMS   := handler ledger core
+freshet-outbox_LIBS    := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
 freshet-handler_MAIN   := handler/main_handler.c
 freshet-handler_ROOMS  := handler ledger core
 freshet-handler_LIBS   := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm

@@ -112,6 +112,50 @@ static enum rc put_beats(struct req *r, struct buf *b, struct err *err)
     return RC_OK;
 }
 
+static enum rc put_replay(void *ctx, struct str result, int64_t n, struct err *err)
+{
+    (void)err;
+    buf_printf(ctx, "freshet_replays_total{result=\"%.*s\"} %lld\n", STR_FMT(result), (long long)n);
+    return RC_OK;
+}
+
+static enum rc put_waiting(void *ctx, struct str kind, int64_t open, int64_t dead,
+                           int64_t oldest_at, struct err *err)
+{
+    (void)err, (void)oldest_at;
+    buf_printf(ctx, "freshet_outbox_rows{kind=\"%.*s\",state=\"open\"} %lld\n", STR_FMT(kind),
+               (long long)open);
+    buf_printf(ctx, "freshet_outbox_rows{kind=\"%.*s\",state=\"dead\"} %lld\n", STR_FMT(kind),
+               (long long)dead);
+    return RC_OK;
+}
+
+struct ages {
+    struct buf *out;
+    int64_t now;
+};
+
+static enum rc put_age(void *ctx, struct str kind, int64_t open, int64_t dead, int64_t oldest_at,
+                       struct err *err)
+{
+    const struct ages *x = ctx;
+    (void)err, (void)open, (void)dead;
+    buf_printf(x->out, "freshet_outbox_oldest_seconds{kind=\"%.*s\"} %lld\n", STR_FMT(kind),
+               (long long)(oldest_at < 0 ? 0 : (x->now - oldest_at) / 1000));
+    return RC_OK;
+}
+
+static enum rc put_outbox(struct req *r, struct buf *b, struct err *err)
+{
+    struct ages ages = {b, r->now};
+    head(b, "freshet_replays_total", "counter", "Replays of the log by how they ended.");
+    TRY(public_replays(r->ledger, put_replay, b, err));
+    head(b, "freshet_outbox_rows", "gauge", "What is still to be told, and what was given up.");
+    TRY(public_outbox(r->ledger, put_waiting, b, err));
+    head(b, "freshet_outbox_oldest_seconds", "gauge", "How long the oldest of it waits.");
+    return public_outbox(r->ledger, put_age, &ages, err);
+}
+
 enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
 {
     struct sums sums = {0};
@@ -126,5 +170,6 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
     put_health(&w->body, counts);
     plain(&w->body, "freshet_feed_last_seq", "gauge", "Number of the newest entry of the feed.",
           m.last_seq);
+    TRY(put_outbox(r, &w->body, err));
     return put_beats(r, &w->body, err);
 }

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "core/clock.h"
+#include "handler/artifacts.h"
 #include "handler/rebuild.h"
 
 struct watch {
@@ -23,7 +24,7 @@ static void watch(void *ctx, int64_t done, int64_t total)
     progress_show(&w->line, done, NULL, 0);
 }
 
-static int print_json(struct cli *c, const struct rebuild_counts *n)
+static int print_json(struct cli *c, const struct rebuild_counts *n, int64_t runs)
 {
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_val *o = yyjson_mut_obj(d);
@@ -34,6 +35,7 @@ static int print_json(struct cli *c, const struct rebuild_counts *n)
     yyjson_mut_obj_add_int(d, o, "changes_mended", n->changes_mended);
     yyjson_mut_obj_add_int(d, o, "rows_removed", n->removed);
     yyjson_mut_obj_add_bool(d, o, "tip_mended", n->tip);
+    yyjson_mut_obj_add_int(d, o, "runs_written", runs);
     return cli_print_json(c, d);
 }
 
@@ -41,15 +43,20 @@ int cmd_rebuild(struct cli *c)
 {
     struct rebuild_counts n = {0};
     struct watch w = {.c = c};
+    int64_t runs = 0;
     if (!cli_ledger(c))
         return CLI_FAILED;
     enum rc rc = rebuild(c->ledger, &c->inst, clock_now(), watch, &w, &n, &c->err);
     if (w.begun)
         progress_end(&w.line);
+    if (rc == RC_OK)
+        rc = artifacts_mend(c->ledger, &c->inst, clock_now(), &runs, &c->err);
     if (rc != RC_OK)
         return cli_fail(c, "rebuild");
     if (c->json)
-        return print_json(c, &n);
+        return print_json(c, &n, runs);
+    if (runs)
+        printf("%lld folders of runs written\n", (long long)runs);
     printf("%lld sources, %lld mended; %lld changes, %lld mended; %lld stray rows removed\n",
            (long long)n.sources, (long long)n.sources_mended, (long long)n.changes,
            (long long)n.changes_mended, (long long)n.removed);

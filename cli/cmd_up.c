@@ -172,6 +172,7 @@ static enum rc add_children(struct up *u)
             return err_set(&c->err, RC_NOMEM, "", "no memory");
         TRY(add_own(u, name, "freshet-handler"));
     }
+    TRY(add_own(u, "outbox", "freshet-outbox"));
     return add_nginx(u);
 }
 

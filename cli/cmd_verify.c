@@ -4,6 +4,8 @@
  *   1. Exit 0 means that everything was looked at and agrees; anything else is exit 1.
  * Called by main_freshet.c. */
 #include "cli/cli.h"
+#include "core/clock.h"
+#include "handler/artifacts.h"
 #include "ledger/verify.h"
 
 struct findings {
@@ -64,6 +66,7 @@ int cmd_verify(struct cli *c)
 {
     bool deep = !cli_has(c, "quick");
     struct verify_counts n = {0};
+    int64_t runs = 0;
     if (cli_has(c, "quick") && cli_has(c, "deep"))
         return cli_usage(c, "--quick and --deep exclude each other");
     if (!cli_ledger(c))
@@ -74,6 +77,9 @@ int cmd_verify(struct cli *c)
     if (!store)
         return cli_error(c, "verify", "no memory");
     if (ledger_verify(c->ledger, store, deep, take_problem, &f, &n, &c->err) != RC_OK)
+        return cli_fail(c, "verify");
+    if (artifacts_check(c->ledger, &c->inst, clock_now(), take_problem, &f, &runs, &c->err) !=
+        RC_OK)
         return cli_fail(c, "verify");
     if (!c->json)
         print_text(&f, &n, deep);

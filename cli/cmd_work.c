@@ -5,6 +5,7 @@
  *      command: exit 0 says that the inbox was worked off.
  * Called by main_freshet.c. */
 #include "cli/cli.h"
+#include "handler/outbox.h"
 #include "handler/work.h"
 
 static void count(struct work_counts *n, enum work_result r)
@@ -48,11 +49,12 @@ static int print_json(struct cli *c, const struct work_counts *n)
 int cmd_work(struct cli *c)
 {
     struct work_counts n = {0};
+    struct outbox_counts told = {0};
     if (cli_has(c, "once") && cli_has(c, "drain"))
         return cli_usage(c, "--once and --drain exclude each other");
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (run(c, &n) != RC_OK)
+    if (run(c, &n) != RC_OK || outbox_drain(c->ledger, &c->inst, &told, &c->err) != RC_OK)
         return cli_fail(c, "work");
     if (c->json)
         return print_json(c, &n);

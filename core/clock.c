@@ -440,3 +440,18 @@ void uuid7(int64_t at_ms, char out[37])
     hex_encode(b, sizeof b, hex);
     snprintf(out, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
+
+int64_t uuid7_time(const char *uuid)
+{
+    uint8_t b[6];
+    char hex[13];
+    int64_t ms = 0;
+    if (strlen(uuid) != 36)
+        return -1;
+    snprintf(hex, sizeof hex, "%.8s%.4s", uuid, uuid + 9);
+    if (hex_decode(str_of(hex), b, sizeof b) != RC_OK)
+        return -1;
+    for (size_t i = 0; i < sizeof b; i++)
+        ms = ms << 8 | b[i];
+    return ms;
+}

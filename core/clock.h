@@ -41,6 +41,8 @@ void rand_bytes(void *p, size_t n);
 uint64_t rand_below(uint64_t n);
 /* UUIDv7 text (37 bytes with NUL): time-ordered, so that runs sort by start. */
 void uuid7(int64_t at_ms, char out[37]);
+/* The time that it was made for; -1 when it is none. */
+int64_t uuid7_time(const char *uuid);
 
 /* The environment, NULL when unset or empty. */
 const char *env_get(const char *name);

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/clock.h"
 #include "core/file.h"
+#include "handler/artifacts.h"
 #include "handler/gc.h"
 #include "handler/store.h"
 #include "ledger/artifact.h"
@@ -155,13 +157,23 @@ static enum rc count_object(void *ctx, const struct sha256 *sha, const char *tie
     return RC_OK;
 }
 
+/* Folders of runs are made of the copy's own rows. */
+static enum rc write_runs(const struct copy *c, struct ledger *l, struct err *err)
+{
+    struct instance copy = *c->inst;
+    int64_t n;
+    copy.dir = c->to;
+    return artifacts_mend(l, &copy, clock_now(), &n, err);
+}
+
 /* The rows of the copy, which stands still, not those of the ledger that goes on. */
 static enum rc take_objects(struct copy *c, struct err *err)
 {
     CLEANUP(ledger_close) struct ledger *l = NULL;
     TRY(ledger_open(c->to, LEDGER_WRITE, digest_sha256, &l, err));
     TRY(artifact_each(l, count_object, &c->total, err));
-    return artifact_each(l, take_object, c, err);
+    TRY(artifact_each(l, take_object, c, err));
+    return write_runs(c, l, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

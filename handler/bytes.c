@@ -61,6 +61,23 @@ enum rc bytes_from_spool(struct arena *a, const struct instance *inst, const str
     return RC_OK;
 }
 
+enum rc bytes_from_store(struct store *s, const struct sha256 *want, struct store_put *put,
+                         struct bytes *ret, struct err *err)
+{
+    struct bytes b = {.end = BYTES_OK, .reason = "", .retry_after_ms = -1};
+    CLEANUP(fd_close) int fd = -1;
+    enum rc rc = store_read(s, TIER_PUBLIC, want, &fd, err);
+    if (rc == RC_NOT_FOUND)
+        rc = store_read(s, TIER_RESTRICTED, want, &fd, err);
+    TRY(rc);
+    TRY(copy(fd, put, err));
+    store_seal(put, &b.sha, &b.size);
+    if (!sha256_eq(&b.sha, want))
+        return err_set(err, RC_CORRUPT, "", "an object of the store is not what its name says");
+    *ret = b;
+    return RC_OK;
+}
+
 /* The hint is the digest where the detector saw bytes; a claim may have withdrawn has_sha. */
 void bytes_forget(struct arena *a, const struct instance *inst, struct ledger *l,
                   const struct candidate *c)

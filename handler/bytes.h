@@ -35,6 +35,9 @@ typedef enum rc bytes_tick_fn(void *ctx, struct err *err);
 MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst,
                                     const struct sha256 *want, struct store_put *put,
                                     struct bytes *ret, struct err *err);
+/* The store's copy, whatever its tier. RC_NOT_FOUND when it is gone. put is empty at the start. */
+MUST_CHECK enum rc bytes_from_store(struct store *s, const struct sha256 *want,
+                                    struct store_put *put, struct bytes *ret, struct err *err);
 /* *engine is made when it is NULL. Errors are ours (disk, memory, lease), not the upstream's. */
 MUST_CHECK enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch **engine,
                                const struct source *s, int64_t max_bytes, struct store_put *put,

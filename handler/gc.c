@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "handler/artifacts.h"
 #include "handler/store.h"
 #include "handler/work.h"
 #include "ledger/artifact.h"
@@ -25,7 +26,7 @@ struct sweep {
 
 const char *gc_kind_name(enum gc_kind k)
 {
-    static const char *const names[] = {"object", "temp", "spool"};
+    static const char *const names[] = {"object", "temp", "spool", "run"};
     return names[k];
 }
 
@@ -178,6 +179,14 @@ static enum rc see_writing(struct sweep *s, const char *path, struct err *err)
     return dead ? take_away(s, GC_SPOOL, path, err) : RC_OK;
 }
 
+/* Folders of runs: past their age, half-made, or of no run. */
+static void see_run(void *ctx, const char *path)
+{
+    const struct sweep *s = ctx;
+    if (s->fn)
+        s->fn(s->ctx, GC_RUN, path, 0);
+}
+
 /* A file of the spool saves a download, no more: one that goes too early is fetched again. */
 static enum rc see_spooled(struct sweep *s, const char *path, const char *name, struct err *err)
 {
@@ -204,7 +213,8 @@ static enum rc sweep_all(struct sweep *s, struct err *err)
         TRY(each_entry(s, tiers[i], see_outer, err));
     }
     TRY(each_entry(s, "store/tmp", see_temp, err));
-    return each_entry(s, "spool", see_spooled, err);
+    TRY(each_entry(s, "spool", see_spooled, err));
+    return artifacts_sweep(s->l, s->inst, s->now, s->dry, see_run, s, &s->n.files[GC_RUN], err);
 }
 
 /* Rows first and for good: an object whose row goes is one without a row. */

@@ -26,7 +26,7 @@
 
 #define GC_AGE_MS 3600000LL /* longer than any ordinary job from its last byte to its commit */
 
-enum gc_kind { GC_OBJECT, GC_TEMP, GC_SPOOL, GC_KINDS };
+enum gc_kind { GC_OBJECT, GC_TEMP, GC_SPOOL, GC_RUN, GC_KINDS };
 const char *gc_kind_name(enum gc_kind k); /* "object" */
 struct gc_counts {
     int64_t files[GC_KINDS], bytes[GC_KINDS];

@@ -101,7 +101,7 @@ static void begin_facts(struct job *j)
                               .cand = &j->claim->cand,
                               .run_id = j->claim->run_id,
                               .tags = j->claim->tags,
-                              .started_at = j->claim->at};
+                              .started_at = uuid7_time(j->claim->run_id)};
 }
 
 bool job_claims_gone(const struct job *j)
@@ -187,6 +187,8 @@ static enum rc get_bytes(struct job *j, struct err *err)
     const struct candidate *c = &j->claim->cand;
     enum rc rc = RC_NOT_FOUND;
     TRY(store_begin(e->store, &j->put, err));
+    if (e->again)
+        return bytes_from_store(e->store, e->again, j->put, &j->bytes, err);
     if (c->has_sha)
         rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
     if (rc != RC_NOT_FOUND)
@@ -212,6 +214,8 @@ static enum rc get_listing(struct job *j, struct err *err)
     if (j->head.cand_no > c->no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
     TRY(store_begin(e->store, &j->put, err));
+    if (e->again)
+        return bytes_from_store(e->store, e->again, j->put, &j->bytes, err);
     if (c->has_sha)
         rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
     if (rc == RC_NOT_FOUND)
@@ -360,6 +364,7 @@ static enum rc hold(struct job *j, const char *reason, struct err *err)
                      .lease_token = c->lease_token,
                      .src_no = c->src_no,
                      .run_id = j->claim->run_id,
+                     .event_id = c->event_id,
                      .reason = reason,
                      .sha = j->bytes.sha,
                      .size = j->bytes.size,
@@ -514,6 +519,20 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
         bytes_forget(env->arena, env->inst, env->ledger, &claim->cand);
     *ret = j.end;
     return rc;
+}
+
+enum rc job_end_as(const struct job_env *env, const struct job_claim *claim, enum inbox_end end,
+                   const char *reason, int64_t max_attempts, struct err *err)
+{
+    struct job j = {.env = env, .claim = claim};
+    struct instance inst = *env->inst;
+    struct job_env own = *env;
+    inst.conf.max_attempts = max_attempts;
+    own.inst = &inst;
+    j.env = &own;
+    TRY(source_by_no(env->ledger, env->arena, claim->cand.src_no, &j.source, err));
+    begin_facts(&j);
+    return finish(&j, end, reason, 0, err);
 }
 
 enum rc job_give_up(const struct job_env *env, const struct job_claim *claim, enum rc why,

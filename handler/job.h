@@ -50,6 +50,7 @@ struct job_env {
     struct arena *arena;
     bytes_tick_fn *tick;
     void *tick_ctx;
+    const struct sha256 *again; /* a replay: these bytes, from the store; NULL: spool or upstream */
 };
 struct job_claim {
     struct candidate cand;
@@ -67,6 +68,11 @@ MUST_CHECK enum rc job_run(const struct job_env *env, const struct job_claim *cl
  * RC_CONFLICT when the lease was lost: then another worker has the candidate. */
 MUST_CHECK enum rc job_give_up(const struct job_env *env, const struct job_claim *claim,
                                enum rc why, struct work_end *ret, struct err *err);
+/* Ends a replayed run as the log says that it ended, without looking at bytes. max_attempts: below the
+ * candidate's tries it is dead. */
+MUST_CHECK enum rc job_end_as(const struct job_env *env, const struct job_claim *claim,
+                              enum inbox_end end, const char *reason, int64_t max_attempts,
+                              struct err *err);
 /* Milliseconds until the next try after `attempts` of them: full jitter below 1 s * 2^n, at most an
  * hour; not before the upstream's Retry-After (-1: none), which counts up to a day. */
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms);

@@ -6,6 +6,7 @@
 #include "handler/children.h"
 #include "handler/delta.h"
 #include "handler/entry.h"
+#include "handler/outbox.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
 #include "handler/stac.h"
@@ -95,6 +96,9 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->reverts = f->reverts ? j->back.plan.run_id : NULL;
     p->news_no = f->reverts ? j->head.cand_no : c->no;
     p->qa = f->qa.report;
+    p->tell[0] = OUTBOX_ARTIFACTS;
+    if (!j->env->again && *j->env->inst->conf.openlineage && j->source.level < LEVEL_SOVEREIGN)
+        p->tell[1] = OUTBOX_OPENLINEAGE; /* what was told is not told again by a replay */
     if (!j->bytes.fetched)
         return;
     p->etag = j->bytes.etag;
@@ -171,7 +175,7 @@ static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
         TRY(job_has_object(j, job_tier(j), err));
     TRY(job_record_gate(j, l, err));
     TRY(job_project(ctx, l, err));
-    if (!j->facts.manifest_id)
+    if (!j->facts.manifest_id || j->env->again) /* replayed children have rows of their own */
         return RC_OK;
     return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
                            &j->listing, j->facts.finalized_at, err);

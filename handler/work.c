@@ -17,6 +17,7 @@
 #include "handler/facts.h"
 #include "handler/job.h"
 #include "handler/levels.h"
+#include "handler/outbox.h"
 #include "ledger/rollback.h"
 
 #define SLOTS_MAX 256               /* workers of one instance, all programs together */
@@ -249,6 +250,11 @@ static enum rc need_policy(struct worker *w, struct err *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+static struct run_tags tags(const struct worker *w)
+{
+    return (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, w->policy.tag};
+}
+
 /* What an operator wants back goes before what the detectors found. */
 static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim *ret,
                      struct err *err)
@@ -256,7 +262,7 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
     ret->at = clock_now();
-    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, w->policy.tag};
+    ret->tags = tags(w);
     enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
                                 &ret->tags, &ret->cand, ret->run_id, err);
     if (rc != RC_NOT_FOUND || rollback_id)
@@ -265,18 +271,25 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
                        ret->run_id, &ret->resumed, err);
 }
 
+static struct job_env env_of(struct worker *w)
+{
+    return (struct job_env){.ledger = w->ledger,
+                            .inst = w->inst,
+                            .store = w->store,
+                            .engine = &w->engine,
+                            .inspector = &w->inspector,
+                            .policy = &w->policy,
+                            .arena = &w->arena,
+                            .tick = tick,
+                            .tick_ctx = w};
+}
+
 static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
 {
-    const struct job_env env = {.ledger = w->ledger,
-                                .inst = w->inst,
-                                .store = w->store,
-                                .engine = &w->engine,
-                                .inspector = &w->inspector,
-                                .policy = &w->policy,
-                                .arena = &w->arena,
-                                .tick = tick,
-                                .tick_ctx = w};
+    const struct job_env env = env_of(w);
     enum rc rc = job_run(&env, c, &w->last, err);
+    if (rc == RC_OK && w->last.seq > 0)
+        outbox_wake(w->inst);
     if (rc == RC_OK)
         return RC_OK;
     rc = job_give_up(&env, c, rc, &w->last, err);
@@ -315,6 +328,44 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
                       struct err *err)
 {
     return work_on(w, rollback_id, ret, err);
+}
+
+/* ---- from a replay log ------------------------------------------------------------------------- */
+
+static enum rc claim_again(struct worker *w, const char *event, const char *run_id,
+                           struct job_claim *ret, struct err *err)
+{
+    arena_reset(&w->arena);
+    TRY(need_policy(w, err));
+    struct job_claim c = {.at = clock_now(), .tags = tags(w)};
+    TRY(inbox_claim_again(w->ledger, &w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
+                          err));
+    snprintf(c.run_id, sizeof c.run_id, "%s", run_id);
+    *ret = c;
+    return RC_OK;
+}
+
+enum rc work_again(struct worker *w, const char *event, const char *run_id,
+                   const struct sha256 *sha, struct err *err)
+{
+    struct job_claim c;
+    struct job_env env = env_of(w);
+    env.again = sha;
+    TRY(claim_again(w, event, run_id, &c, err));
+    w->claim = &c;
+    w->renew_at = clock_mono() + lease_ms(w) / 3;
+    enum rc rc = job_run(&env, &c, &w->last, err);
+    w->claim = NULL;
+    return rc;
+}
+
+enum rc work_end_again(struct worker *w, const char *event, const char *run_id, enum inbox_end end,
+                       const char *reason, bool dead, struct err *err)
+{
+    struct job_claim c;
+    const struct job_env env = env_of(w);
+    TRY(claim_again(w, event, run_id, &c, err));
+    return job_end_as(&env, &c, end, reason, dead ? 0 : INT64_MAX, err);
 }
 
 static void count(struct work_counts *n, enum work_result r)

@@ -42,6 +42,13 @@ MUST_CHECK enum rc work_one(struct worker *w, enum work_result *ret, struct err 
 /* Runs this rollback; RC_NOT_FOUND when it is not open any more, or its source is busy. */
 MUST_CHECK enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_result *ret,
                                  struct err *err);
+/* A run of a replay log again (handler/replay.h), for its event and under its id: with the bytes that the
+ * log names, or to the end that it had. RC_CORRUPT when it ends otherwise. */
+MUST_CHECK enum rc work_again(struct worker *w, const char *event, const char *run_id,
+                              const struct sha256 *sha, struct err *err);
+MUST_CHECK enum rc work_end_again(struct worker *w, const char *event, const char *run_id,
+                                  enum inbox_end end, const char *reason, bool dead,
+                                  struct err *err);
 /* The run that work_one or work_drain ended last. */
 const struct work_end *work_last(const struct worker *w);
 /* From now on the worker gives a sign of life under this role, also during long transfers. */

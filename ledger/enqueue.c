@@ -2,6 +2,7 @@
 #include "ledger/enqueue.h"
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "ledger/query.h"
 
 /* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
@@ -54,19 +55,59 @@ static enum rc add(struct ledger *l, const struct news *n, int64_t now, char ret
                      (int64_t)n->unexpected, n->request_no ? n->request_no : -1);
 }
 
+/* All that the candidate is made of: from this row it can be made again (handler/replay.h). */
+static enum rc record(struct ledger *l, const struct news *n, bool absorbed, int64_t now,
+                      const char *event, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    char hex[SHA256_HEX] = "";
+    buf_init(&body, 1u << 16);
+    if (n->sha)
+        sha256_hex(n->sha, hex);
+    buf_printf(&body, "{\"absorbed\":%s,\"detected_at\":%lld,\"detector\":\"%s\",\"etag\":",
+               absorbed ? "true" : "false", (long long)n->detected_at, n->detector);
+    if (n->etag)
+        json_put_str(&body, str_of(n->etag));
+    else
+        buf_puts(&body, "null");
+    buf_puts(&body, ",\"hint\":");
+    json_put_str(&body, str_of(n->hint));
+    buf_printf(&body, ",\"outcome\":\"%s\",\"sha256\":\"%s\",\"unexpected\":%s}",
+               outcome_name(n->outcome), hex, n->unexpected ? "true" : "false");
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a candidate");
+    return replay_append(l, now, "candidate", n->src_no, event, buf_view(&body), err);
+}
+
 enum rc enqueue(struct ledger *l, const struct news *n, int64_t now, char ret_event[48],
                 struct err *err)
 {
-    char hex[SHA256_HEX] = "", body[256];
     bool absorbed = false;
     TRY(absorb(l, n, ret_event, &absorbed, err));
     if (!absorbed)
         TRY(add(l, n, now, ret_event, err));
-    if (n->sha)
-        sha256_hex(n->sha, hex);
-    int len = snprintf(body, sizeof body,
-                       "{\"absorbed\":%s,\"detector\":\"%s\",\"outcome\":\"%s\",\"sha256\":\"%s\"}",
-                       absorbed ? "true" : "false", n->detector, outcome_name(n->outcome), hex);
-    return replay_append(l, now, "candidate", n->src_no, ret_event, (struct str){body, (size_t)len},
-                         err);
+    return record(l, n, absorbed, now, ret_event, err);
+}
+
+/* ---- from the log ------------------------------------------------------------------------------- */
+
+static enum rc add_again(struct ledger *l, const struct news *n, int64_t now, const char *event,
+                         struct err *err)
+{
+    return query_run(l, Q_INBOX_ADD, err, "tittthtiiim", event, n->src_no, n->detector,
+                     outcome_name(n->outcome), n->hint, n->sha, n->etag, n->detected_at, now,
+                     (int64_t)n->unexpected, (int64_t)-1);
+}
+
+enum rc enqueue_again(struct ledger *l, const struct news *n, bool absorbed, const char *event,
+                      int64_t now, struct err *err)
+{
+    int64_t cand_no;
+    if (absorbed) {
+        TRY(query_i64(l, Q_DEAD_FIND, &cand_no, err, "t", event));
+        TRY(query_run(l, Q_INBOX_ABSORB, err, "i", cand_no));
+    } else {
+        TRY(add_again(l, n, now, event, err));
+    }
+    return record(l, n, absorbed, now, event, err);
 }

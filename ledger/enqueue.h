@@ -26,6 +26,9 @@ struct news {
 /* ret_event receives the id of the candidate that was made or that absorbed it. INBOX role. */
 MUST_CHECK enum rc enqueue(struct ledger *l, const struct news *n, int64_t now, char ret_event[48],
                            struct err *err);
+/* The same candidate again, from its row in a replay log. */
+MUST_CHECK enum rc enqueue_again(struct ledger *l, const struct news *n, bool absorbed,
+                                 const char *event, int64_t now, struct err *err);
 
 /* A free event id for something detected at this time. Inside the caller's transaction. */
 MUST_CHECK enum rc enqueue_event_id(struct ledger *l, enum level level, int64_t detected_at,

@@ -2,6 +2,7 @@
 #include "ledger/inbox.h"
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "ledger/runs.h"
 
 /* Claims in a row that never came to an end before a candidate counts as poison: something in it kills us. */
@@ -87,6 +88,52 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
     return RC_OK;
 }
 
+/* ---- from a replay log --------------------------------------------------------------------------- */
+
+static enum rc open_again(struct ledger *l, const struct candidate *c, const char *run_id,
+                          const struct run_tags *t, bool *ret_resumed, struct err *err)
+{
+    int64_t at = uuid7_time(run_id);
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_RUN_OPEN, &q, err, "i", c->no));
+    enum rc rc = query_next(l, &q, err);
+    if (rc != RC_NOT_FOUND) {
+        *ret_resumed = rc == RC_OK && str_is(col_view(&q, 1), "held");
+        return rc;
+    }
+    TRY(query_run(l, Q_RUN_ADD, err, "titttt", run_id, at, t->tool_version, t->tool_commit,
+                  t->rules_version, t->policy_version));
+    return query_run(l, Q_LEDGER_ADD, err, "tiiti", run_id, c->src_no, c->no, c->event_id, at);
+}
+
+static enum rc claim_again(struct ledger *l, struct arena *a, const char *event, const char *run_id,
+                           int64_t now, const struct run_tags *tags, struct candidate *ret,
+                           bool *ret_resumed, struct err *err)
+{
+    int64_t no;
+    enum rc rc = query_i64(l, Q_DEAD_FIND, &no, err, "t", event);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_CORRUPT, "log", "a run of the log has no candidate");
+    TRY(rc);
+    TRY(query_run(l, Q_INBOX_LEASE, err, "iti", no, "replay", now + DAY_MS));
+    TRY(inbox_get(l, a, no, ret, err));
+    return open_again(l, ret, run_id, tags, ret_resumed, err);
+}
+
+enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event, const char *run_id,
+                          int64_t now, const struct run_tags *tags, struct candidate *ret,
+                          bool *ret_resumed, struct err *err)
+{
+    *ret_resumed = false;
+    TRY(ledger_begin(l, err));
+    enum rc rc = claim_again(l, a, event, run_id, now, tags, ret, ret_resumed, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
+}
+
 /* ---- reclaim ----------------------------------------------------------------------------------- */
 
 static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
@@ -99,13 +146,25 @@ static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct e
                          err);
 }
 
+static enum rc poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
+{
+    TRY(record_poison(l, no, now, err));
+    TRY(run_fail_open(l, no, "POISON", now, err));
+    return query_run(l, Q_INBOX_END, err, "itttm", no, "dead", "failed", "POISON", now);
+}
+
+enum rc inbox_poison_event(struct ledger *l, const char *event, int64_t now, struct err *err)
+{
+    int64_t no;
+    TRY(query_i64(l, Q_DEAD_FIND, &no, err, "t", event));
+    return poison(l, no, now, err);
+}
+
 static enum rc free_one(struct ledger *l, int64_t no, int64_t crashes, int64_t now, struct err *err)
 {
     if (crashes + 1 < CRASHES_MAX)
         return query_run(l, Q_INBOX_CRASHED, err, "ii", no, now);
-    TRY(record_poison(l, no, now, err));
-    TRY(run_fail_open(l, no, "POISON", now, err));
-    return query_run(l, Q_INBOX_END, err, "itttm", no, "dead", "failed", "POISON", now);
+    return poison(l, no, now, err);
 }
 
 #define RECLAIM_MAX 64 /* per call; the rest is met by the next one */
@@ -252,6 +311,22 @@ static enum rc refuse_superseded(struct ledger *l, int64_t cand, int64_t src, st
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+static enum rc record_decision(struct ledger *l, const char *word, int64_t src,
+                               const char *event_id, const char *reviewer, const char *note,
+                               int64_t now, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, 1u << 16);
+    buf_puts(&body, "{\"note\":");
+    json_put_str(&body, str_of(note));
+    buf_puts(&body, ",\"reviewer\":");
+    json_put_str(&body, str_of(reviewer));
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_INVALID, "note", "is too long");
+    return replay_append(l, now, word, src, event_id, buf_view(&body), err);
+}
+
 static enum rc decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
                       const char *note, int64_t now, struct err *err)
 {
@@ -262,7 +337,7 @@ static enum rc decide(struct ledger *l, const char *event_id, bool approve, cons
     if (approve)
         TRY(refuse_superseded(l, cand, src, err));
     TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", event_id, run, word, reviewer, note, now));
-    TRY(replay_append(l, now, word, src, event_id, STR("{}"), err));
+    TRY(record_decision(l, word, src, event_id, reviewer, note, now, err));
     if (approve)
         return query_run(l, Q_INBOX_FREE, err, "ii", cand, now);
     TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));

@@ -30,6 +30,13 @@ struct run_tags {
 MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                                int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                                char ret_run[37], bool *ret_resumed, struct err *err);
+/* From a replay log: leases the candidate of this event for the run that it had. Own transaction. */
+MUST_CHECK enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event,
+                                     const char *run_id, int64_t now, const struct run_tags *tags,
+                                     struct candidate *ret, bool *ret_resumed, struct err *err);
+/* Gives a candidate up that killed its workers, with its replay row. Inside a transaction. */
+MUST_CHECK enum rc inbox_poison_event(struct ledger *l, const char *event, int64_t now,
+                                      struct err *err);
 /* Expired leases, and those of an owner known to be dead, become ready again; their unfinished
  * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
 MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,

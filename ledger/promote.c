@@ -2,6 +2,7 @@
 #include "ledger/promote.h"
 
 #include "core/json.h"
+#include "ledger/outbox.h"
 #include "ledger/publish.h"
 #include "ledger/rollback.h"
 #include "ledger/runs.h"
@@ -115,7 +116,9 @@ static enum rc write_log(struct ledger *l, const struct promotion *p, int64_t se
         p->delta_id, p->run_id, (long long)seq, hex, (long long)p->version);
     struct str text = {body, (size_t)n};
     TRY(replay_append(l, now, "run.promoted", p->source->no, p->event_id, text, err));
-    return query_run(l, Q_OUTBOX_ADD, err, "ttsi", "change", p->run_id, text, now);
+    for (size_t i = 0; i < ARRAY_LEN(p->tell) && p->tell[i]; i++)
+        TRY(outbox_put(l, p->run_id, p->tell[i], text, now, err));
+    return RC_OK;
 }
 
 static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t now,
@@ -171,6 +174,16 @@ enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, run_al
 
 /* ---- hold -------------------------------------------------------------------------------------- */
 
+static enum rc record_held(struct ledger *l, const struct hold *h, int64_t now, struct err *err)
+{
+    char body[512], hex[SHA256_HEX];
+    sha256_hex(&h->sha, hex);
+    int n = snprintf(body, sizeof body, "{\"event\":\"%s\",\"reason\":\"%.64s\",\"sha256\":\"%s\"}",
+                     h->event_id, h->reason, hex);
+    return replay_append(l, now, "run.held", h->src_no, h->run_id, (struct str){body, (size_t)n},
+                         err);
+}
+
 static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, run_also_fn *also,
                         void *ctx, struct err *err)
 {
@@ -184,7 +197,7 @@ static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, run
     TRY(query_run(l, Q_RUN_END, err, "tmss", h->run_id, (int64_t)-1, h->qa, (struct str){0}));
     TRY(query_run(l, Q_INBOX_END, err, "itttm", h->cand_no, "held", (char *)NULL, h->reason,
                   (int64_t)-1));
-    TRY(replay_append(l, now, "run.held", h->src_no, h->run_id, STR("{}"), err));
+    TRY(record_held(l, h, now, err));
     return also ? also(ctx, l, err) : RC_OK;
 }
 

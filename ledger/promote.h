@@ -64,6 +64,7 @@ struct promotion {
     const char
         *etag; /* validators of the bytes, stored when the handler fetched them; NULL keeps */
     const char *last_modified, *final_url;
+    const char *tell[4]; /* kinds of rows for the outbox; NULL ends */
 };
 /* Promotes and finalizes. Own transaction. ret_seq: place in the public feed, 0 when unpublished.
  * Call project_source (handler/project.h) inside through `also`: it is called within the
@@ -74,7 +75,7 @@ MUST_CHECK enum rc promote(struct ledger *l, const struct promotion *p, int64_t 
  * `also` projects. A deletion that waits brings no bytes (media_type NULL): sha is the head's. */
 struct hold {
     int64_t cand_no, lease_token, src_no;
-    const char *run_id, *reason;
+    const char *run_id, *event_id, *reason;
     struct sha256 sha;
     int64_t size;
     const char *media_type, *tier;

@@ -23,6 +23,15 @@ MUST_CHECK enum rc public_totals(struct ledger *l, public_total_fn *fn, void *ct
 MUST_CHECK enum rc public_health_counts(struct ledger *l, int64_t now, int64_t ret[HEALTH_COUNT],
                                         struct err *err);
 
+/* What waits in the outbox, by consumer; oldest_at -1: nothing. And replays by how they ended. */
+typedef enum rc public_outbox_fn(void *ctx, struct str kind, int64_t open, int64_t dead,
+                                 int64_t oldest_at, struct err *err);
+MUST_CHECK enum rc public_outbox(struct ledger *l, public_outbox_fn *fn, void *ctx,
+                                 struct err *err);
+typedef enum rc public_replay_fn(void *ctx, struct str result, int64_t n, struct err *err);
+MUST_CHECK enum rc public_replays(struct ledger *l, public_replay_fn *fn, void *ctx,
+                                  struct err *err);
+
 /* Signs of life: role and time. */
 typedef enum rc public_beat_fn(void *ctx, struct str role, int64_t at, struct err *err);
 MUST_CHECK enum rc public_beats(struct ledger *l, public_beat_fn *fn, void *ctx, struct err *err);

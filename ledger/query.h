@@ -43,6 +43,8 @@ struct ledger {
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
     int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */
     struct sha256 replay_hash;
+    const struct replay_row *script; /* while a log is replayed: the row that must be written now */
+    bool scripted;                   /* it was */
     sqlite3_stmt *stmts[Q_COUNT];
 };
 

@@ -43,16 +43,33 @@ static enum rc read_tip(struct ledger *l, struct err *err)
     return RC_OK;
 }
 
+/* A replay may write the rows of its log and no other, each in its turn. */
+static enum rc follow_script(struct ledger *l, struct replay_row *r, struct err *err)
+{
+    const struct replay_row *want = l->script;
+    if (l->scripted || want->seq != l->replay_seq + 1 || !str_eq(want->kind, r->kind) ||
+        want->src_no != r->src_no || !str_eq(want->ref, r->ref) || !str_eq(want->body, r->body))
+        return err_set(err, RC_CORRUPT, "log",
+                       "row %lld of the log is %.*s, but replaying it gave %.*s: %.*s",
+                       (long long)want->seq, STR_FMT(want->kind), STR_FMT(r->kind),
+                       (int)(r->body.n < 200 ? r->body.n : 200), r->body.p);
+    r->at = want->at;
+    l->scripted = true;
+    return RC_OK;
+}
+
 enum rc replay_append(struct ledger *l, int64_t now, const char *kind, int64_t src_no,
                       const char *ref, struct str body, struct err *err)
 {
     struct replay_row r = {
         .at = now, .kind = str_of(kind), .src_no = src_no, .ref = str_of(ref), .body = body};
     TRY(read_tip(l, err));
+    if (l->script)
+        TRY(follow_script(l, &r, err));
     r.seq = l->replay_seq + 1;
     r.prev = l->replay_hash;
     TRY(replay_hash(l, &r, &r.hash, err));
-    TRY(query_run(l, Q_REPLAY_ADD, err, "iitmsshh", r.seq, now, kind, src_no ? src_no : -1, r.ref,
+    TRY(query_run(l, Q_REPLAY_ADD, err, "iitmsshh", r.seq, r.at, kind, src_no ? src_no : -1, r.ref,
                   r.body, &r.prev, &r.hash));
     l->replay_seq = r.seq;
     l->replay_hash = r.hash;
@@ -76,4 +93,42 @@ enum rc replay_each(struct ledger *l, replay_fn *fn, void *ctx, struct err *err)
         TRY(fn(ctx, &r, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+/* ---- replaying --------------------------------------------------------------------------------- */
+
+void replay_script(struct ledger *l, const struct replay_row *r)
+{
+    l->script = r;
+    l->scripted = false;
+}
+
+bool replay_scripted(const struct ledger *l)
+{
+    return l->scripted;
+}
+
+enum rc replay_has(struct ledger *l, const struct replay_row *r, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    struct sha256 hash;
+    TRY(query_open(l, Q_REPLAY_ROW, &q, err, "i", r->seq));
+    TRY(query_next(l, &q, err));
+    col_sha(&q, 0, &hash);
+    if (!sha256_eq(&hash, &r->hash))
+        return err_set(err, RC_CONFLICT, "log",
+                       "row %lld of the ledger is not that of the log: it is another ledger's",
+                       (long long)r->seq);
+    return RC_OK;
+}
+
+enum rc replay_stands(struct ledger *l, const char *run_id, const struct sha256 *sha, bool *ret,
+                      struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_REPLAY_EFFECT, &one, err, "th", run_id, sha);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
+    return RC_OK;
 }

@@ -53,6 +53,7 @@ struct rollback_ask {
     const char *delta_id, *reason, *by;
     const struct token *token; /* NULL: the command line */
     struct str key, body;      /* Idempotency-Key ("" none) and the canonical request */
+    const char *id;            /* of a replayed one; NULL: a new one */
 };
 /* Stores the request with its audit row. RC_CONFLICT as rollback_allowed. Own transaction. */
 MUST_CHECK enum rc rollback_ask(struct ledger *l, const struct rollback_ask *ask, int64_t now,
@@ -79,6 +80,10 @@ MUST_CHECK enum rc rollback_claim(struct ledger *l, struct arena *a, const char 
                                   const char *owner, int64_t now, int64_t lease_ms,
                                   const struct run_tags *tags, struct candidate *ret,
                                   char ret_run[37], struct err *err);
+
+/* From its row in a replay log: the candidate that was made of a rollback. Own transaction. */
+MUST_CHECK enum rc rollback_take_again(struct ledger *l, const char *id, const char *event,
+                                       int64_t now, struct err *err);
 
 /* What a claimed rollback shall do. */
 struct rollback_order {

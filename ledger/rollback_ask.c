@@ -1,9 +1,25 @@
 /* rollback_ask: requests to take a change back, and how far they are. */
 #include "core/clock.h"
+#include "core/json.h"
 #include "ledger/query.h"
 #include "ledger/rollback.h"
 
 /* ---- asking ------------------------------------------------------------------------------------ */
+
+static enum rc record(struct ledger *l, const struct rollback_ask *ask, int64_t src_no,
+                      const char *id, int64_t now, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, 16 * ROLLBACK_REASON_MAX);
+    buf_puts(&body, "{\"by\":");
+    json_put_str(&body, str_of(ask->by));
+    buf_printf(&body, ",\"delta\":\"%s\",\"reason\":", ask->delta_id);
+    json_put_str(&body, str_of(ask->reason));
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a rollback");
+    return replay_append(l, now, "admin.rollback", src_no, id, buf_view(&body), err);
+}
 
 static enum rc add(struct ledger *l, const struct rollback_ask *ask, int64_t now,
                    char ret_id[ROLLBACK_ID_MAX], struct err *err)
@@ -13,10 +29,13 @@ static enum rc add(struct ledger *l, const struct rollback_ask *ask, int64_t now
     TRY(rollback_plan(l, ask->delta_id, &p, err));
     TRY(rollback_allowed(&p, err));
     uuid7(now, uuid);
-    snprintf(ret_id, ROLLBACK_ID_MAX, "rbk_%s", uuid);
+    if (ask->id)
+        snprintf(ret_id, ROLLBACK_ID_MAX, "%s", ask->id);
+    else
+        snprintf(ret_id, ROLLBACK_ID_MAX, "rbk_%s", uuid);
     TRY(query_run(l, Q_ROLLBACK_ADD, err, "ttitti", ret_id, p.run_id, p.src_no, ask->reason,
                   ask->by, now));
-    return replay_append(l, now, "admin.rollback", p.src_no, ret_id, ask->body, err);
+    return record(l, ask, p.src_no, ret_id, now, err);
 }
 
 static enum rc add_once(struct ledger *l, const struct rollback_ask *ask, int64_t now,

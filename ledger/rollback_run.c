@@ -36,6 +36,20 @@ static enum rc next_open(struct ledger *l, const char *id, struct open_rollback 
 }
 
 /* A candidate that nobody detected: it says which delta is to be reverted. */
+static enum rc add_candidate(struct ledger *l, const struct open_rollback *o, const char *event,
+                             int64_t now, int64_t *ret_no, struct err *err)
+{
+    char body[128];
+    int n = snprintf(body, sizeof body, "{\"rollback\":\"%s\"}", o->id);
+    TRY(query_run(l, Q_INBOX_ADD, err, "tittthtiiim", event, o->src_no, OPERATOR, ROLLBACK_OUTCOME,
+                  o->delta_id, (struct sha256 *)NULL, (char *)NULL, now, now, (int64_t)0,
+                  (int64_t)-1));
+    *ret_no = query_last_no(l);
+    TRY(query_run(l, Q_ROLLBACK_TAKE, err, "ii", o->no, *ret_no));
+    return replay_append(l, now, "rollback.taken", o->src_no, event, (struct str){body, (size_t)n},
+                         err);
+}
+
 static enum rc make_candidate(struct ledger *l, const struct open_rollback *o, int64_t now,
                               int64_t *ret_no, struct err *err)
 {
@@ -44,11 +58,17 @@ static enum rc make_candidate(struct ledger *l, const struct open_rollback *o, i
     if (level_parse(o->level, &level) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a source has no level");
     TRY(enqueue_event_id(l, level, now, event, err));
-    TRY(query_run(l, Q_INBOX_ADD, err, "tittthtiiim", event, o->src_no, OPERATOR, ROLLBACK_OUTCOME,
-                  o->delta_id, (struct sha256 *)NULL, (char *)NULL, now, now, (int64_t)0,
-                  (int64_t)-1));
-    *ret_no = query_last_no(l);
-    return query_run(l, Q_ROLLBACK_TAKE, err, "ii", o->no, *ret_no);
+    return add_candidate(l, o, event, now, ret_no, err);
+}
+
+enum rc rollback_take_again(struct ledger *l, const char *id, const char *event, int64_t now,
+                            struct err *err)
+{
+    struct open_rollback o;
+    int64_t no;
+    TRY(next_open(l, id, &o, err));
+    TRY(ledger_begin(l, err));
+    return end_tx(l, add_candidate(l, &o, event, now, &no, err), err);
 }
 
 struct claim {

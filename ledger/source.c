@@ -1,6 +1,7 @@
 /* source: storing and finding declarations. */
 #include "ledger/source.h"
 
+#include "core/json.h"
 #include "ledger/query.h"
 
 #define PAGE 256 /* sources read at once by source_each: bounds memory, not the fleet */
@@ -41,6 +42,26 @@ static bool waits_for_listing(const struct source *old, const struct source *s)
            first_due(s, 0) < 0;
 }
 
+/* A child's row also tells whose it is. */
+static enum rc record_added(struct ledger *l, const struct source *s, int64_t no, int64_t now,
+                            struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, JSON_MAX);
+    if (!s->parent_no)
+        return replay_append(l, now, "source.add", no, s->id, s->spec, err);
+    buf_puts(&body, "{\"entry\":");
+    json_put_str(&body, str_of(s->entry));
+    buf_printf(&body,
+               ",\"listed\":%s,\"parent\":%lld,\"spec\":", source_is_entry(s) ? "true" : "false",
+               (long long)s->parent_no);
+    buf_str(&body, s->spec);
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a source");
+    return replay_append(l, now, "source.child", no, s->id, buf_view(&body), err);
+}
+
 enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err)
 {
     int64_t no;
@@ -56,7 +77,7 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
     TRY(rc);
     no = query_last_no(l);
     TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, first_due(s, now)));
-    TRY(replay_append(l, now, "source.add", no, s->id, s->spec, err));
+    TRY(record_added(l, s, no, now, err));
     s->no = no;
     s->created_at = s->updated_at = now;
     return RC_OK;
@@ -107,7 +128,9 @@ enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64
     TRY(ledger_need_tx(l, err));
     s->unlisted_at = listed ? 0 : now;
     TRY(query_run(l, Q_SOURCE_UNLISTED_SET, err, "ii", s->no, s->unlisted_at));
-    return query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? first_due(s, now) : -1);
+    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? first_due(s, now) : -1));
+    return replay_append(l, now, listed ? "source.listed" : "source.unlisted", s->no, "", STR("{}"),
+                         err);
 }
 
 /* A row of SOURCE_* is parsed again: the spec is the truth. */

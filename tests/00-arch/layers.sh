@@ -30,7 +30,7 @@ may_link() {
     freshet) echo $rooms ;;
     freshet-api | freshet-intake) echo core ledger api ;;
     freshet-scheduler) echo core ledger detectors ;;
-    freshet-handler) echo core ledger handler ;;
+    freshet-handler | freshet-outbox) echo core ledger handler ;;
     freshet-inspect | freshet-inspect-gdal) echo core handler ;;
     freshet-upstream) echo core upstream ;;
     esac
@@ -40,7 +40,7 @@ forbidden_libraries() {
     case $1 in
     freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509|gdal|geos_c' ;;
-    freshet-scheduler | freshet-handler) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
+    freshet-scheduler | freshet-handler | freshet-outbox) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     freshet-inspect) echo 'gdal|curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-inspect-gdal) echo 'curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-upstream) echo 'curl|ssl|crypto|sqlite3|fcgi' ;;
@@ -56,13 +56,13 @@ forbidden_symbols() {
         ;;
     freshet-intake) echo "$writer|fetch_start|digest_sha256|detect_[a-z]+|worker_new" ;;
     freshet-scheduler) echo 'promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|decide)|worker_new|FCGX_[A-Za-z_]+' ;;
-    freshet-handler) echo 'detect_[a-z]+|request_add|FCGX_[A-Za-z_]+' ;;
+    freshet-handler | freshet-outbox) echo 'detect_[a-z]+|request_add|FCGX_[A-Za-z_]+' ;;
     freshet-inspect | freshet-inspect-gdal) echo 'ledger_[a-z]+|fetch_[a-z_]+|worker_new|store_[a-z]+|FCGX_[A-Za-z_]+' ;;
     freshet-upstream) echo 'ledger_[a-z]+|fetch_start' ;;
     freshet) echo 'FCGX_[A-Za-z_]+' ;;
     esac
 }
-programs='freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-inspect freshet-inspect-gdal freshet-upstream'
+programs='freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

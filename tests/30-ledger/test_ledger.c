@@ -517,7 +517,9 @@ static void test_hot_plans_use_their_index(void **state)
          " ORDER BY c.next_attempt_at, c.cand_no LIMIT 1",
          "inbox_ready"},
         {"SELECT doc FROM public_changes WHERE seq > 5 ORDER BY seq LIMIT 9", "PRIMARY KEY"},
-        {"SELECT run_id FROM outbox WHERE sent_at IS NULL ORDER BY out_no", "outbox_open"},
+        {"SELECT run_id FROM outbox WHERE kind = 'artifacts' AND next_attempt_at <= 5 AND dead_at IS NULL"
+         " ORDER BY next_attempt_at, out_no LIMIT 1",
+         "outbox_open"},
     };
     char path[128], sql[512];
     sqlite3 *db;

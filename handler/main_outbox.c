@@ -1,0 +1,172 @@
+/* freshet-outbox: tells consumers about changes (handler/outbox.h) until it is told to stop.
+ *
+ * Invariants
+ *   1. One per instance delivers (run/outbox.lock); another waits for its end.
+ *   2. SIGTERM and SIGINT: the present row is finished, then the process ends.
+ *   3. Slow or dead receivers cost this process time, and no handler any.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "core/clock.h"
+#include "core/log.h"
+#include "handler/outbox.h"
+
+#define IDLE_MS 1000               /* between two looks at an empty outbox */
+#define COUNT_MS 5000              /* between two counts for /metrics */
+#define RUN_MEMORY_MAX (64u << 20) /* documents of one run */
+
+static const char usage[] =
+    "usage: freshet-outbox [-C DIR]\n"
+    "Writes run artifacts and tells others about the changes of the instance in DIR.\n"
+    "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
+    "  --help   this text\n"
+    "`freshet up` starts it together with everything else.\n";
+
+struct outbox {
+    struct arena settings, run;
+    struct instance inst;
+    struct ledger *ledger;
+    struct fetch *engine;
+    int signals, lock;
+    int64_t count_at; /* clock_mono */
+    struct outbox_counts n;
+    bool stop;
+};
+
+static void wait_signal(struct outbox *o, int ms)
+{
+    struct pollfd fd = {.fd = o->signals, .events = POLLIN};
+    if (poll(&fd, 1, ms) > 0)
+        o->stop = true;
+}
+
+static enum rc count(struct outbox *o, struct err *err)
+{
+    if (clock_mono() < o->count_at)
+        return RC_OK;
+    o->count_at = clock_mono() + COUNT_MS;
+    return outbox_count(o->ledger, clock_now(), err);
+}
+
+static enum rc turn(struct outbox *o, struct err *err)
+{
+    const struct outbox_env env = {o->ledger, &o->inst, &o->run, &o->engine};
+    struct outbox_counts before = o->n;
+    bool more = false;
+    TRY(outbox_turn(&env, &o->n, &more, err));
+    if (o->n.failed > before.failed || o->n.dead > before.dead)
+        log_event(LOG_WARN, "outbox.failed", LOG_I("dead", o->n.dead - before.dead));
+    TRY(count(o, err));
+    wait_signal(o, more ? 0 : IDLE_MS);
+    return RC_OK;
+}
+
+static enum rc run_until_stopped(struct outbox *o, struct err *err)
+{
+    while (!o->stop) {
+        enum rc rc = turn(o, err);
+        if (rc == RC_OK)
+            continue;
+        if (!rc_retryable(rc))
+            return rc;
+        log_err(LOG_WARN, "outbox.waits", err);
+        wait_signal(o, IDLE_MS);
+    }
+    return RC_OK;
+}
+
+static enum rc catch_signals(struct outbox *o, struct err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
+        o->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return o->signals >= 0 ? RC_OK
+                           : err_set(err, RC_INTERNAL, "", "no signals: %s", strerror(errno));
+}
+
+static enum rc take_lock(struct outbox *o, struct err *err)
+{
+    const char *path = instance_path(&o->settings, &o->inst, "run/outbox.lock");
+    o->lock = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (o->lock < 0)
+        return err_set(err, RC_IO, "", "cannot open run/outbox.lock: %s", strerror(errno));
+    while (!o->stop && flock(o->lock, LOCK_EX | LOCK_NB) != 0)
+        wait_signal(o, IDLE_MS);
+    return RC_OK;
+}
+
+static enum rc start(struct outbox *o, const char *dir, struct err *err)
+{
+    TRY(clock_init(err));
+    TRY(instance_load(&o->settings, dir, &o->inst, err));
+    TRY(catch_signals(o, err));
+    TRY(take_lock(o, err));
+    TRY(ledger_open(o->inst.dir, LEDGER_WRITE, digest_sha256, &o->ledger, err));
+    log_event(LOG_INFO, "outbox.started", LOG_S("dir", o->inst.dir));
+    return RC_OK;
+}
+
+static void finish(struct outbox *o)
+{
+    fetch_free(&o->engine);
+    ledger_close(&o->ledger);
+    if (o->signals >= 0)
+        close(o->signals);
+    if (o->lock >= 0)
+        close(o->lock);
+    arena_release(&o->run);
+    arena_release(&o->settings);
+}
+
+static int read_options(int argc, char **argv, const char **dir)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    int o;
+    while ((o = getopt_long(argc, argv, "C:h", options, NULL)) != -1) {
+        if (o == 'C') {
+            *dir = optarg;
+        } else if (o == 'h') {
+            fputs(usage, stdout);
+            exit(0);
+        } else {
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct outbox o = {.signals = -1, .lock = -1};
+    struct err err = {0};
+    const char *dir = env_get("FRESHET_DIR") ? env_get("FRESHET_DIR") : ".";
+    int usage_error = read_options(argc, argv, &dir);
+    if (usage_error)
+        return usage_error;
+    arena_init(&o.settings, 1u << 20);
+    arena_init(&o.run, RUN_MEMORY_MAX);
+    enum rc rc = log_open("outbox", NULL, &err);
+    if (rc == RC_OK)
+        rc = start(&o, dir, &err);
+    if (rc == RC_OK)
+        rc = run_until_stopped(&o, &err);
+    if (rc != RC_OK)
+        log_err(LOG_ERROR, "outbox.failed", &err);
+    finish(&o);
+    return rc == RC_OK ? 0 : 1;
+}

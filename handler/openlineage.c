@@ -1,0 +1,171 @@
+/* openlineage: two events per run, to where the setting says. */
+#include "handler/openlineage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include "core/clock.h"
+#include "core/json.h"
+#include "core/version.h"
+
+#define PRODUCER "urn:freshet:handler"
+#define SCHEMA "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+#define ANSWER_MAX 65536 /* what a receiver says is not read further */
+#define ANSWER_MS 10000
+
+static const char *text(yyjson_val *o, const char *key)
+{
+    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
+    return s ? s : "";
+}
+
+static void add_dataset(yyjson_mut_doc *d, yyjson_mut_val *root, const char *list,
+                        const char *space, const char *name)
+{
+    yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, list));
+    json_add_str(d, o, "namespace", space);
+    json_add_str(d, o, "name", name);
+}
+
+static void add_run(yyjson_mut_doc *d, yyjson_mut_val *root, const char *run_id)
+{
+    yyjson_mut_val *run = yyjson_mut_obj_add_obj(d, root, "run"), *f;
+    json_add_str(d, run, "runId", run_id);
+    f = yyjson_mut_obj_add_obj(d, yyjson_mut_obj_add_obj(d, run, "facets"), "processing_engine");
+    json_add_str(d, f, "_producer", PRODUCER);
+    json_add_str(d, f, "_schemaURL",
+                 "https://openlineage.io/spec/facets/1-1-1/ProcessingEngineRunFacet.json"
+                 "#/$defs/ProcessingEngineRunFacet");
+    json_add_str(d, f, "name", "freshet");
+    json_add_str(d, f, "version", freshet_version);
+}
+
+/* The upstream is a dataset of its host; what we keep of it one of ours. */
+static void add_datasets(yyjson_mut_doc *d, yyjson_mut_val *root, const struct outbox_run *r,
+                         yyjson_val *entry, bool complete)
+{
+    const char *uri = text(entry, "source_uri");
+    const char *rest = strstr(uri, "://");
+    size_t host = rest ? (size_t)(rest - uri) + 3 + strcspn(rest + 3, "/?#") : 0;
+    if (r->level == LEVEL_PUBLIC && host) {
+        yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, "inputs"));
+        yyjson_mut_obj_add_strncpy(d, o, "namespace", uri, host);
+        json_add_str(d, o, "name", uri[host] ? uri + host : "/");
+    }
+    if (complete && r->level < LEVEL_RESTRICTED)
+        add_dataset(d, root, "outputs", "freshet", r->source_id);
+}
+
+enum rc openlineage_render(struct arena *a, const struct outbox_run *r, const char *run_id,
+                           const char *type, struct str *ret, struct err *err)
+{
+    yyjson_val *entry;
+    char at[TIME_MAX];
+    bool start = strcmp(type, "START") == 0;
+    int64_t ms = uuid7_time(run_id);
+    TRY(json_parse(a, r->entry, 0, "an entry", &entry, err));
+    if (!start && time_parse(str_of(text(entry, "finalized_at")), &ms) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a change has no time");
+    if (r->level >= LEVEL_RESTRICTED)
+        ms -= ms % DAY_MS;
+    time_format(ms, at);
+    yyjson_mut_doc *d = json_doc(a);
+    yyjson_mut_val *o = yyjson_mut_obj(d), *job;
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, "eventTime", at);
+    json_add_str(d, o, "producer", PRODUCER);
+    json_add_str(d, o, "schemaURL", SCHEMA);
+    json_add_str(d, o, "eventType", type);
+    add_run(d, o, run_id);
+    job = yyjson_mut_obj_add_obj(d, o, "job");
+    json_add_str(d, job, "namespace", "freshet");
+    json_add_str(d, job, "name", r->level >= LEVEL_RESTRICTED ? "restricted" : r->source_id);
+    add_datasets(d, o, r, entry, !start);
+    TRY(json_doc_rc(d));
+    return json_write(a, d, 0, ret, err);
+}
+
+/* ---- to a file --------------------------------------------------------------------------------- */
+
+static enum rc add_lines(const struct outbox_env *env, const char *path, struct str lines,
+                         struct err *err)
+{
+    const char *full = *path == '/' ? path : instance_path(env->arena, env->inst, path);
+    int fd = full ? open(full, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
+    if (fd < 0)
+        return err_set(err, RC_IO, "openlineage", "cannot open %.200s: %s", path, strerror(errno));
+    bool good = flock(fd, LOCK_EX) == 0 && write(fd, lines.p, lines.n) == (ssize_t)lines.n &&
+                fsync(fd) == 0;
+    int why = errno;
+    close(fd);
+    return good
+               ? RC_OK
+               : err_set(err, RC_IO, "openlineage", "cannot write %.200s: %s", path, strerror(why));
+}
+
+/* ---- over HTTP --------------------------------------------------------------------------------- */
+
+struct post {
+    bool done;
+    struct fetch_res res;
+};
+
+static enum rc on_body(void *ctx, const void *p, size_t n)
+{
+    (void)ctx, (void)p, (void)n;
+    return RC_OK;
+}
+
+static void on_done(void *ctx, const struct fetch_res *res)
+{
+    struct post *p = ctx;
+    p->done = true;
+    p->res = *res;
+}
+
+static enum rc post(const struct outbox_env *env, const char *url, struct str event,
+                    struct err *err)
+{
+    struct post p = {0};
+    const struct fetch_header type = {.name = "Content-Type", .value = "application/json"};
+    const struct fetch_req req = {.method = "POST",
+                                  .url = url,
+                                  .headers = &type,
+                                  .n_headers = 1,
+                                  .body = event,
+                                  .max_body = ANSWER_MAX,
+                                  .timeout_ms = ANSWER_MS,
+                                  .on_body = on_body,
+                                  .on_done = on_done,
+                                  .ctx = &p};
+    if (!*env->engine)
+        TRY(fetch_new(&env->inst->conf, env->engine, err));
+    TRY(fetch_start(*env->engine, &req, err));
+    while (!p.done)
+        (void)fetch_run(*env->engine, 250);
+    if (p.res.end == FETCH_OK && p.res.http >= 200 && p.res.http < 300)
+        return RC_OK;
+    return err_set(err, RC_UPSTREAM, "openlineage", "the receiver answered %d (%s)", p.res.http,
+                   fetch_end_name(p.res.end));
+}
+
+enum rc openlineage_tell(const struct outbox_env *env, const char *run_id, struct err *err)
+{
+    const char *to = env->inst->conf.openlineage;
+    bool http = strncmp(to, "http://", 7) == 0 || strncmp(to, "https://", 8) == 0;
+    struct outbox_run r;
+    struct str start, complete;
+    TRY(outbox_run(env->ledger, env->arena, run_id, &r, err));
+    if (!*to || r.level >= LEVEL_SOVEREIGN) /* raised meanwhile */
+        return RC_OK;
+    TRY(openlineage_render(env->arena, &r, run_id, "START", &start, err));
+    TRY(openlineage_render(env->arena, &r, run_id, "COMPLETE", &complete, err));
+    if (http) {
+        TRY(post(env, to, start, err));
+        return post(env, to, complete, err);
+    }
+    char *lines = arena_printf(env->arena, "%.*s\n%.*s\n", STR_FMT(start), STR_FMT(complete));
+    return lines ? add_lines(env, to, str_of(lines), err)
+                 : err_set(err, RC_NOMEM, "", "no memory for an event");
+}

@@ -1,0 +1,144 @@
+/* outbox: rows for consumers, and what these need to know of a run. */
+#include "ledger/outbox.h"
+
+#include "ledger/query.h"
+
+static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
+{
+    if (rc == RC_OK)
+        return ledger_commit(l, err);
+    ledger_abort(l);
+    return rc;
+}
+
+enum rc outbox_put(struct ledger *l, const char *run_id, const char *kind, struct str body,
+                   int64_t now, struct err *err)
+{
+    return query_run(l, Q_OUTBOX_ADD, err, "ttsi", kind, run_id, body, now);
+}
+
+enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, struct outbox_row *ret,
+                    struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_OUTBOX_NEXT, &q, err, "ti", kind, now));
+    TRY(query_next(l, &q, err));
+    struct outbox_row r = {
+        .no = col_i64(&q, 0), .attempts = col_i64(&q, 2), .created_at = col_i64(&q, 3)};
+    col_copy(&q, 1, r.run_id, sizeof r.run_id);
+    *ret = r;
+    return RC_OK;
+}
+
+enum rc outbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
+{
+    int64_t at = -1;
+    enum rc rc = query_i64(l, Q_OUTBOX_NEXT_AT, &at, err, "");
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK ? at : -1;
+    return RC_OK;
+}
+
+enum rc outbox_done(struct ledger *l, int64_t no, struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    return end_tx(l, query_run(l, Q_OUTBOX_DONE, err, "i", no), err);
+}
+
+enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at, int64_t now,
+                      struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    return end_tx(l,
+                  query_run(l, Q_OUTBOX_FAILED, err, "itim", no, why, next_at < 0 ? now : next_at,
+                            next_at < 0 ? now : (int64_t)-1),
+                  err);
+}
+
+enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err)
+{
+    int64_t n = 0;
+    TRY(ledger_begin(l, err));
+    enum rc rc = query_i64(l, Q_OUTBOX_DEAD, &n, err, "");
+    if (rc == RC_OK)
+        rc = query_run(l, Q_OUTBOX_REVIVE, err, "i", now);
+    TRY(end_tx(l, rc, err));
+    *ret_n = n;
+    return RC_OK;
+}
+
+enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    arena_init(&a, 1 << 16);
+    TRY(query_open(l, Q_OUTBOX_STATS, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct outbox_stats s = {.kind = col_text(&a, &q, 0),
+                                 .open = col_i64(&q, 1),
+                                 .dead = col_i64(&q, 2),
+                                 .oldest_at = col_time(&q, 3)};
+        if (!s.kind)
+            return err_set(err, RC_NOMEM, "", "no memory for the outbox");
+        TRY(fn(ctx, &s, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc outbox_count(struct ledger *l, int64_t now, struct err *err)
+{
+    (void)now;
+    TRY(ledger_begin(l, err));
+    enum rc rc = query_run(l, Q_OUTBOX_WIPE, err, "");
+    if (rc == RC_OK)
+        rc = query_run(l, Q_OUTBOX_COUNT, err, "");
+    return end_tx(l, rc, err);
+}
+
+enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id, struct outbox_run *ret,
+                   struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_OUTBOX_RUN, &q, err, "t", run_id));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, rc, "", "no finalized run %s", run_id);
+    TRY(rc);
+    struct outbox_run r = {.source_id = col_text(a, &q, 0),
+                           .title = col_text(a, &q, 1),
+                           .detector = col_str(a, &q, 3),
+                           .wal = col_str(a, &q, 4),
+                           .manifest = col_str(a, &q, 5),
+                           .delta = col_str(a, &q, 6),
+                           .prov = col_str(a, &q, 7),
+                           .entry = col_str(a, &q, 8)};
+    const char *level = col_text(a, &q, 2);
+    if (!r.source_id || !r.title || !level || !r.detector.p || !r.wal.p || !r.manifest.p ||
+        !r.delta.p || !r.prov.p || !r.entry.p)
+        return err_set(err, RC_NOMEM, "", "no memory for the documents of a run");
+    if (level_parse(level, &r.level) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a source has no level");
+    *ret = r;
+    return RC_OK;
+}
+
+enum rc outbox_each_run(struct ledger *l, outbox_run_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    char run[37];
+    enum rc rc;
+    TRY(query_open(l, Q_OUTBOX_RUNS, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        col_copy(&q, 0, run, sizeof run);
+        TRY(fn(ctx, run, col_i64(&q, 1), col_i64(&q, 2) != 0, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc outbox_knows(struct ledger *l, const char *run_id, struct err *err)
+{
+    int64_t one;
+    return query_i64(l, Q_OUTBOX_KNOWS, &one, err, "t", run_id);
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# The replay log through the handler again: no-ops on an intact ledger; an emptied one becomes what it was,
+# row for row; an altered log is refused.
+# shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/50-e2e/lib.sh
+start_upstream --scenario tests/50-e2e/rollback.json
+FRESHET_DIR=$work/i
+export FRESHET_DIR
+freshet init "$FRESHET_DIR" >/dev/null
+freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+freshet config set openlineage log/lineage.ndjson
+query() { sqlite3 -readonly "$FRESHET_DIR/ledger.db" "$1"; }
+newest_delta() { query "SELECT delta_id FROM ledger JOIN sources USING (src_no) WHERE id = '$1' AND status = 'finalized' ORDER BY version DESC LIMIT 1"; }
+clean() { is "verify is clean $1" "$(freshet verify --json | jq -c '[.ok, .problems]')" '[true,[]]'; }
+# All public rows, heads, ledger and log; without what checks taught, which the log does not hold.
+dump() {
+    sqlite3 -readonly "$FRESHET_DIR/ledger.db" <tests/30-ledger/crash.sql |
+        grep -Ev '^(state|checks|checked|outbox)\|' | grep -v '|admin.replay|'
+    query "SELECT 'log', seq, hex(hash) FROM replay_log WHERE kind <> 'admin.replay' ORDER BY seq"
+}
+since=2020-01-01T00:00:00Z
+
+freshet source add --id a --url "$u/back/a.json" --collection tests --title A
+freshet source add --id r --url "$u/back/secret.json" --collection secret --sensitivity restricted
+freshet source add --id l --url "$u/back/index.json" --detector manifest --collection listed
+freshet check all --wait >/dev/null
+freshet approve "$(query "SELECT event_id FROM inbox WHERE state = 'held'")" --reviewer rita --note 'seen it' >/dev/null
+freshet work --drain >/dev/null
+advance /back/a.json
+advance /back/index.json
+freshet check all --wait >/dev/null
+freshet rollback "$(newest_delta a)" --reason 'wrong lines' --by otto >/dev/null
+freshet rollback "$(newest_delta a)" --reason 'right after all' >/dev/null
+freshet source set a --title 'A, renamed' >/dev/null
+freshet work --drain >/dev/null # which also tells what is to be told
+clean 'after the first life'
+
+# ---- run artifacts ----------------------------------------------------------------------------------
+runs=$FRESHET_DIR/runs/change-detection
+is 'a folder for each finalized run' "$(find "$runs" -mindepth 1 -maxdepth 1 | wc -l)" "$(query "SELECT count(*) FROM ledger WHERE status = 'finalized'")"
+one=$(query "SELECT run_id FROM ledger WHERE status = 'finalized' ORDER BY fin_no LIMIT 1")
+is 'six files in it' "$(cd "$runs/$one" && printf '%s ' *)" 'delta_manifest.json detector.json manifest.json provenance.prov.jsonld summary.md wal.json '
+is 'they are JSON' "$(jq -r .run_id "$runs/$one/wal.json")" "$one"
+kept=$(query "SELECT run_id FROM ledger JOIN sources USING (src_no) WHERE id = 'r' AND status = 'finalized'")
+is 'withheld ones are for the owner alone' "$(stat -c %a "$runs/$kept" "$runs/$kept/wal.json" | tr '\n' ' ')" '700 600 '
+rm -r "${runs:?}/$one"
+is 'a lost one is noticed' "$(freshet verify --json | jq -c '[.ok, (.problems | length)]')" '[false,1]'
+freshet rebuild >/dev/null
+clean 'when rebuild wrote it again'
+is 'run events of what may be named' "$(jq -r '.eventType + " " + .job.name' "$FRESHET_DIR/log/lineage.ndjson" | sort | uniq -c | tr -s ' \n' ' ')" ' 4 COMPLETE a 2 COMPLETE l 1 COMPLETE l-x 1 COMPLETE l-y 1 COMPLETE restricted 4 START a 2 START l 1 START l-x 1 START l-y 1 START restricted '
+is 'and nothing of the withheld one' "$(grep restricted "$FRESHET_DIR/log/lineage.ndjson" | grep -c 'back\|"r"\|secret')" 0
+
+# ---- an intact ledger -------------------------------------------------------------------------------
+dump >"$work/before"
+rows=$(query 'SELECT count(*) FROM replay_log')
+run 1 freshet replay --since $since --json
+has 'a long window wants a name' "$err" 'approved-by'
+is 'every row is a no-op' "$(freshet replay --since $since --approved-by ann --json | jq -c '[.rows, .noop, .applied, .failed]')" "[$rows,$rows,0,0]"
+dump >"$work/after"
+is 'and nothing moved' "$(diff "$work/before" "$work/after")" ''
+
+# ---- an emptied one ---------------------------------------------------------------------------------
+freshet replay --export "$work/log.ndjson" >/dev/null
+mv "$FRESHET_DIR/ledger.db" "$work/ledger.db"
+rm -f "$FRESHET_DIR"/ledger.db-*
+mv "$runs" "$work/runs"
+sed 's/wrong lines/fine lines_/' "$work/log.ndjson" >"$work/bad.ndjson"
+run 1 freshet replay --log "$work/bad.ndjson" --since $since --approved-by ann
+has 'an altered log is refused' "$err" 'does not follow'
+is 'and nothing was written' "$(query 'SELECT count(*) FROM replay_log')" 0
+run 0 freshet replay --log "$work/log.ndjson" --since $since --dry-run --approved-by ann --json
+is 'a dry run writes nothing' "$(query 'SELECT count(*) FROM sources')" 0
+run 0 freshet replay --log "$work/log.ndjson" --since $since --approved-by ann --json
+dump >"$work/again"
+is 'the ledger is what it was' "$(diff "$work/before" "$work/again")" ''
+clean 'after it was rebuilt'
+is 'and so are the folders of the runs' "$(diff -r "$work/runs" "$runs")" ''
+is 'nothing is left to do' "$(freshet replay --log "$work/log.ndjson" --since $since --approved-by ann --json | jq -c '[.applied, .failed]')" '[0,0]'
+freshet check all --wait >/dev/null
+is 'and no change comes twice' "$(query "SELECT count(*) FROM ledger WHERE status = 'finalized'")" "$(find "$work/runs" -mindepth 1 -maxdepth 1 | wc -l)"
+summary
