@@ -46,6 +46,8 @@ struct job_env {
     struct arena *arena;
     bytes_tick_fn *tick;
     void *tick_ctx;
+    run_also_fn *next; /* NULL, or called last in the transaction that ends the run */
+    void *next_ctx;
 };
 struct job_claim {
     struct candidate cand;

@@ -170,10 +170,10 @@ static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
     if (!j->facts.deletes)
         TRY(job_has_object(j, job_tier(j), err));
     TRY(job_project(ctx, l, err));
-    if (!j->facts.manifest_id)
-        return RC_OK;
-    return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
-                           &j->listing, j->facts.finalized_at, err);
+    if (j->facts.manifest_id)
+        TRY(children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
+                            &j->listing, j->facts.finalized_at, err));
+    return job_next(j, l, err);
 }
 
 enum rc job_publish(struct job *j, struct err *err)

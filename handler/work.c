@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/version.h"
 #include "handler/facts.h"
 #include "handler/job.h"
@@ -30,7 +31,10 @@ struct worker {
     struct store *store;
     struct fetch *engine;        /* made by the first fetch, kept for its connections */
     struct inspector *inspector; /* made by the first file, kept for its processes */
-    struct arena arena;
+    struct arena arenas[2];      /* of this job, and of the next */
+    struct arena *arena, *spare;
+    struct job_claim now, next;
+    bool chains, has_next;
     const struct job_claim *claim; /* while a job runs */
     const char *role;              /* of the heartbeat, NULL for none */
     int64_t beat_at, renew_at;     /* clock_mono: when the next one is due */
@@ -78,7 +82,7 @@ int work_lock_slot(const struct instance *inst, int slot)
 static enum rc take_slot(struct worker *w, struct err *err)
 {
     bool there = true;
-    char *dir = instance_path(&w->arena, w->inst, "run");
+    char *dir = instance_path(w->arena, w->inst, "run");
     if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
         return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
     for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
@@ -128,7 +132,7 @@ static enum rc worker_start(struct worker *w, struct err *err)
 {
     int64_t n = 0;
     TRY(take_slot(w, err));
-    char *dir = instance_path(&w->arena, w->inst, "store");
+    char *dir = instance_path(w->arena, w->inst, "store");
     if (!dir)
         return err_set(err, RC_NOMEM, "", "no memory for a worker");
     TRY(store_open(dir, w->slot, w->inst->conf.free_bytes_min, &w->store, err));
@@ -143,7 +147,10 @@ enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker 
     if (!w)
         return err_set(err, RC_NOMEM, "", "no memory for a worker");
     *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
-    arena_init(&w->arena, JOB_MEMORY_MAX);
+    arena_init(&w->arenas[0], JOB_MEMORY_MAX);
+    arena_init(&w->arenas[1], JOB_MEMORY_MAX);
+    w->arena = &w->arenas[0];
+    w->spare = &w->arenas[1];
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
     enum rc rc = worker_start(w, err);
     if (rc != RC_OK) {
@@ -154,14 +161,26 @@ enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker 
     return RC_OK;
 }
 
+/* When it fails, the freed lock of the slot says the same. */
+static void give_back(struct worker *w)
+{
+    struct err err;
+    if (w->has_next &&
+        inbox_release(w->ledger, w->next.cand.no, w->next.cand.lease_token, &err) != RC_OK)
+        log_err(LOG_WARN, "handler.not_given_back", &err);
+    w->has_next = false;
+}
+
 void worker_free(struct worker **w)
 {
     if (!*w)
         return;
+    give_back(*w);
     fetch_free(&(*w)->engine);
     inspector_free(&(*w)->inspector);
     store_close(&(*w)->store);
-    arena_release(&(*w)->arena);
+    arena_release(&(*w)->arenas[0]);
+    arena_release(&(*w)->arenas[1]);
     if ((*w)->lock >= 0)
         close((*w)->lock);
     free(*w);
@@ -205,20 +224,50 @@ static enum rc tick(void *ctx, struct err *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+static void begin_claim(struct job_claim *c)
+{
+    *c = (struct job_claim){
+        .at = clock_now(),
+        .tags = {freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION}};
+}
+
 /* What an operator wants back goes before what the detectors found. */
 static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim *ret,
                      struct err *err)
 {
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
-    ret->at = clock_now();
-    ret->tags = (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, POLICY_VERSION};
-    enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
+    begin_claim(ret);
+    enum rc rc = rollback_claim(w->ledger, w->arena, rollback_id, owner, ret->at, lease_ms(w),
                                 &ret->tags, &ret->cand, ret->run_id, err);
     if (rc != RC_NOT_FOUND || rollback_id)
         return rc;
-    return inbox_claim(w->ledger, &w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
+    return inbox_claim(w->ledger, w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
                        ret->run_id, &ret->resumed, err);
+}
+
+void worker_chain(struct worker *w)
+{
+    w->chains = true;
+}
+
+/* A run_also_fn: the next candidate, within the transaction that ends this run. */
+static enum rc claim_next(void *ctx, struct ledger *l, struct err *err)
+{
+    struct worker *w = ctx;
+    char owner[OWNER_MAX];
+    bool rollback;
+    w->has_next = false;
+    TRY(rollback_waits(l, clock_now(), &rollback, err));
+    if (rollback)
+        return RC_OK;
+    owner_name(w->slot, owner);
+    arena_reset(w->spare);
+    begin_claim(&w->next);
+    enum rc rc = inbox_claim_next(l, w->spare, owner, w->next.at, lease_ms(w), &w->next.tags,
+                                  &w->next.cand, w->next.run_id, &w->next.resumed, err);
+    w->has_next = rc == RC_OK;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
@@ -228,13 +277,19 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
                                 .store = w->store,
                                 .engine = &w->engine,
                                 .inspector = &w->inspector,
-                                .arena = &w->arena,
+                                .arena = w->arena,
                                 .tick = tick,
-                                .tick_ctx = w};
+                                .tick_ctx = w,
+                                .next = w->chains ? claim_next : NULL,
+                                .next_ctx = w};
     enum rc rc = job_run(&env, c, &w->last, err);
     if (rc == RC_OK)
         return RC_OK;
+    w->has_next = false; /* what was not committed was not claimed */
     rc = job_give_up(&env, c, rc, &w->last, err);
+    if (rc == RC_OK)
+        return RC_OK;
+    w->has_next = false;
     if (rc != RC_CONFLICT)
         return rc;
     w->last.result = WORK_RETRY; /* fenced off: the candidate is another worker's now */
@@ -242,16 +297,29 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
     return RC_OK;
 }
 
+/* The claim that the last commit brought, or a new one. */
+static enum rc take(struct worker *w, const char *rollback_id, struct err *err)
+{
+    struct arena *spare = w->spare;
+    if (!w->has_next || rollback_id) {
+        arena_reset(w->arena);
+        return claim(w, rollback_id, &w->now, err);
+    }
+    w->spare = w->arena;
+    w->arena = spare;
+    w->now = w->next;
+    w->has_next = false;
+    return RC_OK;
+}
+
 static enum rc work_on(struct worker *w, const char *rollback_id, enum work_result *ret,
                        struct err *err)
 {
-    struct job_claim c = {0};
     int64_t from = clock_mono();
-    arena_reset(&w->arena);
-    TRY(claim(w, rollback_id, &c, err));
-    w->claim = &c;
+    TRY(take(w, rollback_id, err));
+    w->claim = &w->now;
     w->renew_at = from + lease_ms(w) / 3;
-    enum rc rc = run(w, &c, err);
+    enum rc rc = run(w, &w->now, err);
     w->claim = NULL;
     TRY(rc);
     w->last.elapsed_ms = clock_mono() - from;
@@ -279,6 +347,7 @@ static void count(struct work_counts *n, enum work_result r)
 enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
 {
     struct work_counts n = {0};
+    worker_chain(w);
     for (;;) {
         enum work_result r;
         int64_t freed = 0;
@@ -289,7 +358,7 @@ enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
         }
         if (rc != RC_NOT_FOUND)
             return rc;
-        arena_reset(&w->arena);
+        arena_reset(w->arena);
         TRY(worker_reclaim(w, &freed, err)); /* somebody may have died while we worked */
         if (freed == 0)
             break;

@@ -30,6 +30,14 @@ struct run_tags {
 MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                                int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                                char ret_run[37], bool *ret_resumed, struct err *err);
+/* The same within the caller's transaction: whoever ends a run may begin the next by the same commit. */
+MUST_CHECK enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner,
+                                    int64_t now, int64_t lease_ms, const struct run_tags *tags,
+                                    struct candidate *ret, char ret_run[37], bool *ret_resumed,
+                                    struct err *err);
+/* Gives back what was claimed and not begun: ready again, as if nobody had taken it. RC_CONFLICT when
+ * the lease was lost. Own transaction. */
+MUST_CHECK enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err);
 /* Expired leases, and those of an owner known to be dead, become ready again; their unfinished
  * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
 MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,

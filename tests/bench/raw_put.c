@@ -54,7 +54,8 @@ int main(int argc, char **argv)
     need(chdir(argv[1]) == 0 && bytes, argv[1]);
     int dir = open(".", O_RDONLY | O_DIRECTORY);
     need(sqlite3_open("raw.db", &db) == SQLITE_OK, "raw.db");
-    sql(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER PRIMARY KEY)");
+    sql(db,
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER PRIMARY KEY)");
     double from = now();
     for (long i = 0; i < count; i++) {
         memset(bytes, (int)i, size);
