@@ -82,6 +82,7 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
                                .reason = reason,
                                .qa = f->qa.report,
                                .max_attempts = j->env->inst->conf.max_attempts,
+                               .approved = j->claim->resumed,
                                .also = finish_also,
                                .also_ctx = j};
     j->also = also;

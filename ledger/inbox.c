@@ -206,7 +206,8 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
                            f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
     arena_release(&a);
     TRY(rc);
-    TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
+    if (!f->approved || !retry || dead)
+        TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
     *ret_dead = dead;
     if (retry && !dead)
         return query_run(l, Q_INBOX_RETRY, err, "iti", f->cand_no, f->reason, f->next_attempt_at);

@@ -63,7 +63,9 @@ struct inbox_finish {
     struct str qa, prov;
     int64_t next_attempt_at; /* RETRY */
     int64_t max_attempts;    /* RETRY */
-    run_also_fn *also;       /* may be NULL */
+    bool
+        approved; /* RETRY: the run was held and approved; it stays as it is, and goes on by the next try */
+    run_also_fn *also; /* may be NULL */
     void *also_ctx;
 };
 MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,
