@@ -131,7 +131,9 @@ bench: deps-bench
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
 crash: deps-test
-	@tests/30-ledger/crash.sh all
+	@$(MAKE) --no-print-directory all
+	@bad=; for t in 'crash.sh all' 'faults.sh all' 'storm.sh full' 'powercut.sh 20'; do \
+	  echo "== $$t"; tests/30-ledger/$$t || bad=1; done; [ -z "$$bad" ]
 fresh: deps-fresh
 	@build-aux/fresh
 clean:
@@ -149,7 +151,7 @@ help:
 ## make test         install what is missing, run every test
 ## make lint         clang-format, clang-tidy, shellcheck and the project's own rules
 ## make bench        speed and size, beside reference runs of the same minute
-## make crash        kill -9 at every write of a run, exhaustively
+## make crash        kill -9, EIO and a full disk at every write, a storm, power cuts: exhaustively
 ## make fresh        both commands in a bare Debian 12 (needs root)
 ## make deps         the install step alone
 ## make install      PREFIX=/usr/local DESTDIR=

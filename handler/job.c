@@ -50,6 +50,19 @@ static const char *word_of(enum inbox_end end)
     return words[end];
 }
 
+enum rc job_next(const struct job *j, struct ledger *l, struct err *err)
+{
+    return j->env->next ? j->env->next(j->env->next_ctx, l, err) : RC_OK;
+}
+
+static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    if (j->also)
+        TRY(j->also(ctx, l, err));
+    return job_next(j, l, err);
+}
+
 /* wait_ms counts for INBOX_RETRY only. `also` is written with it. */
 static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
                            run_also_fn *also, struct err *err)
@@ -65,8 +78,10 @@ static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason
                                .reason = reason,
                                .qa = f->qa.report,
                                .max_attempts = j->denied ? 0 : j->env->inst->conf.max_attempts,
-                               .also = also,
+                               .approved = j->claim->resumed,
+                               .also = finish_also,
                                .also_ctx = j};
+    j->also = also;
     f->finalized_at = now;
     f->result = word_of(end);
     f->reason = reason;
@@ -354,7 +369,9 @@ static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
     if (j->bytes.fetched)
         TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
     TRY(job_record_gate(j, l, err));
-    return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
+    if (redact_shows(j->source.level, "held"))
+        TRY(job_project(ctx, l, err));
+    return job_next(j, l, err);
 }
 
 static enum rc hold(struct job *j, const char *reason, struct err *err)

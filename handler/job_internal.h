@@ -31,8 +31,9 @@ struct job {
     struct facts facts;
     struct work_end end;
     bool ended;
-    bool denied; /* by the policy: no other try by itself */
-    bool dead;   /* it was the last try */
+    bool denied;       /* by the policy: no other try by itself */
+    bool dead;         /* it was the last try */
+    run_also_fn *also; /* of a run that ends without effect; may be NULL */
 };
 
 enum tier job_tier(const struct job *j);
@@ -66,6 +67,8 @@ MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a
  * row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
 MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct err *err);
+/* The last words in the transaction that ends the run are the worker's. */
+MUST_CHECK enum rc job_next(const struct job *j, struct ledger *l, struct err *err);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */
 MUST_CHECK enum rc job_publish(struct job *j, struct err *err);
 void job_close_fd(int *fd); /* fits CLEANUP */

@@ -175,10 +175,10 @@ static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
         TRY(job_has_object(j, job_tier(j), err));
     TRY(job_record_gate(j, l, err));
     TRY(job_project(ctx, l, err));
-    if (!j->facts.manifest_id || j->env->again) /* replayed children have rows of their own */
-        return RC_OK;
-    return children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
-                           &j->listing, j->facts.finalized_at, err);
+    if (j->facts.manifest_id && !j->env->again) /* replayed children have rows of their own */
+        TRY(children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
+                            &j->listing, j->facts.finalized_at, err));
+    return job_next(j, l, err);
 }
 
 enum rc job_publish(struct job *j, struct err *err)

@@ -185,6 +185,7 @@ static enum rc start(struct handler *h, const char *dir, struct err *err)
     TRY(ledger_open(h->inst.dir, LEDGER_WRITE, digest_sha256, &h->ledger, err));
     TRY(worker_new(h->ledger, &h->inst, &h->worker, err));
     worker_heartbeat(h->worker, "handler");
+    worker_chain(h->worker);
     log_event(LOG_INFO, "handler.started", LOG_S("dir", h->inst.dir));
     return RC_OK;
 }

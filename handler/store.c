@@ -1,9 +1,9 @@
 /* store: see store.h for the rules; here is how they are kept.
  *
  * All names are relative to the descriptor of store/, so that neither chdir nor a moved instance
- * matters. Directories are synced on every keep, also when they were there before: an earlier
- * process may have made them and been killed before it synced them, and nobody could tell.
- * The levels above ab/ are synced once per process. */
+ * matters. The folder of a name is synced on every keep. That the folder itself has its name is synced
+ * once per process, also when it was there before: an earlier process may have made it and been killed
+ * before it synced it, and nobody could tell. Nobody ever removes one. */
 #include "handler/store.h"
 
 #include <dirent.h>
@@ -23,7 +23,9 @@ struct store {
     int dir, slot;
     int64_t free_min;
     bool top_synced[TIER_COUNT];
-    struct store_put *open; /* at most one */
+    bool known[TIER_COUNT][256];               /* ab/, and */
+    uint8_t known_deep[TIER_COUNT][65536 / 8]; /* ab/cd/, a bit each: made, and synced by us */
+    struct store_put *open;                    /* at most one */
 };
 
 struct store_put {
@@ -92,10 +94,29 @@ static enum rc each_parent(const struct store *s, const char *path, size_t skip,
     return RC_OK;
 }
 
-/* The name is in ab/cd, cd is in ab, ab is in sha256: these three every time. */
-static enum rc sync_path(struct store *s, enum tier tier, const char *path, struct err *err)
+static bool is_known(const struct store *s, enum tier tier, const struct sha256 *sha)
 {
-    TRY(each_parent(s, path, 1, sync_dir, err));
+    unsigned n = sha->b[0] * 256u + sha->b[1];
+    return s->known_deep[tier][n / 8] >> n % 8 & 1;
+}
+
+static void set_known(struct store *s, enum tier tier, const struct sha256 *sha)
+{
+    unsigned n = sha->b[0] * 256u + sha->b[1];
+    s->known_deep[tier][n / 8] |= (uint8_t)(1u << n % 8);
+    s->known[tier][sha->b[0]] = true;
+}
+
+/* The name is in ab/cd: every time. cd is in ab, ab is in sha256, and so on: once. */
+static enum rc sync_path(struct store *s, enum tier tier, const struct sha256 *sha,
+                         const char *path, struct err *err)
+{
+    TRY(each_parent(s, path,
+                    is_known(s, tier, sha)      ? 3
+                    : s->known[tier][sha->b[0]] ? 2
+                                                : 1,
+                    sync_dir, err));
+    set_known(s, tier, sha);
     if (s->top_synced[tier])
         return RC_OK;
     TRY(sync_dir(s, tier_name(tier), err));
@@ -283,12 +304,13 @@ enum rc store_keep(struct store_put **put, enum tier tier, struct err *err)
         return err_set(err, RC_INTERNAL, "", "an object must be sealed before it is kept");
     store_path(tier, &p->sha, path);
     snprintf(temp, sizeof temp, TMP "/%s", p->name);
-    TRY(each_parent(s, path, 0, make_dir, err));
+    if (!is_known(s, tier, &p->sha))
+        TRY(each_parent(s, path, 0, make_dir, err));
     sync_or_die(p->fd, "file");
     if (renameat(s->dir, temp, s->dir, path) != 0)
         return err_set(err, RC_IO, "", "cannot name an object: %s", strerror(errno));
     p->name[0] = 0; /* nothing is left to remove */
-    TRY(sync_path(s, tier, path, err));
+    TRY(sync_path(s, tier, &p->sha, path, err));
     put_free(put);
     return RC_OK;
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/version.h"
 #include "handler/facts.h"
 #include "handler/job.h"
@@ -33,7 +34,10 @@ struct worker {
     struct store *store;
     struct fetch *engine;        /* made by the first fetch, kept for its connections */
     struct inspector *inspector; /* made by the first file, kept for its processes */
-    struct arena arena;
+    struct arena arenas[2];      /* of this job, and of the next */
+    struct arena *arena, *spare;
+    struct job_claim now, next;
+    bool chains, has_next;
     struct arena policy_arena;
     struct policy policy;
     struct stat policy_stat;       /* of the file that was read, st_ino 0: none */
@@ -84,7 +88,7 @@ int work_lock_slot(const struct instance *inst, int slot)
 static enum rc take_slot(struct worker *w, struct err *err)
 {
     bool there = true;
-    char *dir = instance_path(&w->arena, w->inst, "run");
+    char *dir = instance_path(w->arena, w->inst, "run");
     if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
         return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
     for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
@@ -134,7 +138,7 @@ static enum rc worker_start(struct worker *w, struct err *err)
 {
     int64_t n = 0;
     TRY(take_slot(w, err));
-    char *dir = instance_path(&w->arena, w->inst, "store");
+    char *dir = instance_path(w->arena, w->inst, "store");
     if (!dir)
         return err_set(err, RC_NOMEM, "", "no memory for a worker");
     TRY(store_open(dir, w->slot, w->inst->conf.free_bytes_min, &w->store, err));
@@ -149,7 +153,10 @@ enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker 
     if (!w)
         return err_set(err, RC_NOMEM, "", "no memory for a worker");
     *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
-    arena_init(&w->arena, JOB_MEMORY_MAX);
+    arena_init(&w->arenas[0], JOB_MEMORY_MAX);
+    arena_init(&w->arenas[1], JOB_MEMORY_MAX);
+    w->arena = &w->arenas[0];
+    w->spare = &w->arenas[1];
     arena_init(&w->policy_arena, POLICY_MEMORY_MAX);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
     enum rc rc = worker_start(w, err);
@@ -161,14 +168,26 @@ enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker 
     return RC_OK;
 }
 
+/* When it fails, the freed lock of the slot says the same. */
+static void give_back(struct worker *w)
+{
+    struct err err;
+    if (w->has_next &&
+        inbox_release(w->ledger, w->next.cand.no, w->next.cand.lease_token, &err) != RC_OK)
+        log_err(LOG_WARN, "handler.not_given_back", &err);
+    w->has_next = false;
+}
+
 void worker_free(struct worker **w)
 {
     if (!*w)
         return;
+    give_back(*w);
     fetch_free(&(*w)->engine);
     inspector_free(&(*w)->inspector);
     store_close(&(*w)->store);
-    arena_release(&(*w)->arena);
+    arena_release(&(*w)->arenas[0]);
+    arena_release(&(*w)->arenas[1]);
     arena_release(&(*w)->policy_arena);
     if ((*w)->lock >= 0)
         close((*w)->lock);
@@ -222,7 +241,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static enum rc read_policy(struct worker *w, struct err *err)
 {
     struct stat st = {0};
-    char *path = instance_path(&w->arena, w->inst, POLICY_FILE);
+    char *path = instance_path(w->arena, w->inst, POLICY_FILE);
     if (!path)
         return err_set(err, RC_NOMEM, "", "no memory for a path");
     bool there = stat(path, &st) == 0;
@@ -242,17 +261,18 @@ static enum rc need_policy(struct worker *w, struct err *err)
     struct err why = {0};
     enum rc rc = read_policy(w, &why);
     if (rc == RC_OK)
-        return policy_publish(w->ledger, &w->arena, w->policy.tag, clock_now(), err);
-    TRY(policy_publish(w->ledger, &w->arena, POLICY_CLOSED, clock_now(), err));
+        return policy_publish(w->ledger, w->arena, w->policy.tag, clock_now(), err);
+    TRY(policy_publish(w->ledger, w->arena, POLICY_CLOSED, clock_now(), err));
     return err_set(err, RC_CLOSED, why.field,
                    "%s. Nothing is promoted until it is right: freshet policy check", why.msg);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static struct run_tags tags(const struct worker *w)
+static void begin_claim(const struct worker *w, struct job_claim *c)
 {
-    return (struct run_tags){freshet_version, freshet_commit, RULES_VERSION, w->policy.tag};
+    *c = (struct job_claim){
+        .at = clock_now(), .tags = {freshet_version, freshet_commit, RULES_VERSION, w->policy.tag}};
 }
 
 /* What an operator wants back goes before what the detectors found. */
@@ -261,14 +281,37 @@ static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim
 {
     char owner[OWNER_MAX];
     owner_name(w->slot, owner);
-    ret->at = clock_now();
-    ret->tags = tags(w);
-    enum rc rc = rollback_claim(w->ledger, &w->arena, rollback_id, owner, ret->at, lease_ms(w),
+    begin_claim(w, ret);
+    enum rc rc = rollback_claim(w->ledger, w->arena, rollback_id, owner, ret->at, lease_ms(w),
                                 &ret->tags, &ret->cand, ret->run_id, err);
     if (rc != RC_NOT_FOUND || rollback_id)
         return rc;
-    return inbox_claim(w->ledger, &w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
+    return inbox_claim(w->ledger, w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
                        ret->run_id, &ret->resumed, err);
+}
+
+void worker_chain(struct worker *w)
+{
+    w->chains = true;
+}
+
+/* A run_also_fn: the next candidate, within the transaction that ends this run. */
+static enum rc claim_next(void *ctx, struct ledger *l, struct err *err)
+{
+    struct worker *w = ctx;
+    char owner[OWNER_MAX];
+    bool rollback;
+    w->has_next = false;
+    TRY(rollback_waits(l, clock_now(), &rollback, err));
+    if (rollback)
+        return RC_OK;
+    owner_name(w->slot, owner);
+    arena_reset(w->spare);
+    begin_claim(w, &w->next);
+    enum rc rc = inbox_claim_next(l, w->spare, owner, w->next.at, lease_ms(w), &w->next.tags,
+                                  &w->next.cand, w->next.run_id, &w->next.resumed, err);
+    w->has_next = rc == RC_OK;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 static struct job_env env_of(struct worker *w)
@@ -279,9 +322,11 @@ static struct job_env env_of(struct worker *w)
                             .engine = &w->engine,
                             .inspector = &w->inspector,
                             .policy = &w->policy,
-                            .arena = &w->arena,
+                            .arena = w->arena,
                             .tick = tick,
-                            .tick_ctx = w};
+                            .tick_ctx = w,
+                            .next = w->chains ? claim_next : NULL,
+                            .next_ctx = w};
 }
 
 static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
@@ -292,7 +337,11 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
         outbox_wake(w->inst);
     if (rc == RC_OK)
         return RC_OK;
+    w->has_next = false; /* what was not committed was not claimed */
     rc = job_give_up(&env, c, rc, &w->last, err);
+    if (rc == RC_OK)
+        return RC_OK;
+    w->has_next = false;
     if (rc != RC_CONFLICT)
         return rc;
     w->last.result = WORK_RETRY; /* fenced off: the candidate is another worker's now */
@@ -300,18 +349,42 @@ static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
     return RC_OK;
 }
 
+/* The claim that the last commit brought, or a new one. */
+static enum rc take(struct worker *w, const char *rollback_id, struct err *err)
+{
+    struct arena *spare = w->spare;
+    if (!w->has_next || rollback_id) {
+        arena_reset(w->arena);
+        return claim(w, rollback_id, &w->now, err);
+    }
+    w->spare = w->arena;
+    w->arena = spare;
+    w->now = w->next;
+    w->has_next = false;
+    return RC_OK;
+}
+
+/* What comes before any claim. One that was made under another policy goes back, and is claimed anew. */
+static enum rc prepare(struct worker *w, struct err *err)
+{
+    char tag[POLICY_TAG_MAX];
+    memcpy(tag, w->policy.tag, sizeof tag);
+    enum rc rc = need_policy(w, err);
+    if (rc != RC_OK || strcmp(tag, w->policy.tag) != 0)
+        give_back(w);
+    TRY(rc);
+    return levels_apply(w->ledger, w->inst, clock_now(), err);
+}
+
 static enum rc work_on(struct worker *w, const char *rollback_id, enum work_result *ret,
                        struct err *err)
 {
-    struct job_claim c = {0};
     int64_t from = clock_mono();
-    arena_reset(&w->arena);
-    TRY(need_policy(w, err));
-    TRY(levels_apply(w->ledger, w->inst, clock_now(), err));
-    TRY(claim(w, rollback_id, &c, err));
-    w->claim = &c;
+    TRY(prepare(w, err));
+    TRY(take(w, rollback_id, err));
+    w->claim = &w->now;
     w->renew_at = from + lease_ms(w) / 3;
-    enum rc rc = run(w, &c, err);
+    enum rc rc = run(w, &w->now, err);
     w->claim = NULL;
     TRY(rc);
     w->last.elapsed_ms = clock_mono() - from;
@@ -335,10 +408,11 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
 static enum rc claim_again(struct worker *w, const char *event, const char *run_id,
                            struct job_claim *ret, struct err *err)
 {
-    arena_reset(&w->arena);
+    arena_reset(w->arena);
     TRY(need_policy(w, err));
-    struct job_claim c = {.at = clock_now(), .tags = tags(w)};
-    TRY(inbox_claim_again(w->ledger, &w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
+    struct job_claim c;
+    begin_claim(w, &c);
+    TRY(inbox_claim_again(w->ledger, w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
                           err));
     snprintf(c.run_id, sizeof c.run_id, "%s", run_id);
     *ret = c;
@@ -377,6 +451,7 @@ static void count(struct work_counts *n, enum work_result r)
 enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
 {
     struct work_counts n = {0};
+    worker_chain(w);
     for (;;) {
         enum work_result r;
         int64_t freed = 0;
@@ -387,7 +462,7 @@ enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
         }
         if (rc != RC_NOT_FOUND)
             return rc;
-        arena_reset(&w->arena);
+        arena_reset(w->arena);
         TRY(worker_reclaim(w, &freed, err)); /* somebody may have died while we worked */
         if (freed == 0)
             break;

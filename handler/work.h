@@ -3,7 +3,8 @@
  * Invariants
  *   1. A worker owns a slot lock (run/worker-<k>.lock, flock) while it lives; leases of a slot
  *      whose lock is free belong to the dead and are reclaimed at once.
- *   2. A run ends promoted or without effect (I5), by one transaction.
+ *   2. At most one candidate is leased: the next one's lease begins by the commit that ends the last.
+ *   3. A run ends promoted or without effect (I5), by one transaction.
  */
 #ifndef FRESHET_HANDLER_WORK_H
 #define FRESHET_HANDLER_WORK_H
@@ -36,6 +37,9 @@ struct worker;
 MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
                               struct err *err);
 void worker_free(struct worker **w);
+/* From now on the transaction that ends a run claims the next one too, which saves a sync each. What is
+ * claimed and was not begun is given back by worker_free. */
+void worker_chain(struct worker *w);
 /* Runs the oldest rollback that was asked for, else the oldest candidate that is ready; RC_NOT_FOUND
  * when there is none. */
 MUST_CHECK enum rc work_one(struct worker *w, enum work_result *ret, struct err *err);

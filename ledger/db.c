@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/log.h"
 #include "ledger/migrate.h"
 
 #define BUSY_MS 10000         /* only tools from outside can make us wait: ours hold ledger.lock */
@@ -283,6 +284,17 @@ enum rc ledger_bulk_unchecked(struct ledger *l, struct err *err)
     return exec(l, UNCHECKED, err);
 }
 
+/* After a failed sync nobody knows what is on disk, and a second one that succeeds proves nothing: the
+ * process ends, and the next one starts from what is there. */
+static void die_of_sync(struct ledger *l)
+{
+    int code = sqlite3_extended_errcode(l->db);
+    if (code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC)
+        return;
+    log_event(LOG_ERROR, "ledger.fsync_failed", LOG_S("why", sqlite3_errmsg(l->db)));
+    abort();
+}
+
 /* Holds ledger.lock: no other connection can commit while frames move into the file. */
 static void checkpoint(struct ledger *l)
 {
@@ -291,7 +303,8 @@ static void checkpoint(struct ledger *l)
     int mode =
         l->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
     sqlite3_busy_timeout(l->db, 0); /* readers are not waited for: the next commit tries again */
-    sqlite3_wal_checkpoint_v2(l->db, NULL, mode, NULL, NULL);
+    if (sqlite3_wal_checkpoint_v2(l->db, NULL, mode, NULL, NULL) != SQLITE_OK)
+        die_of_sync(l);
     sqlite3_busy_timeout(l->db, BUSY_MS);
 }
 
@@ -309,6 +322,7 @@ enum rc ledger_commit(struct ledger *l, struct err *err)
     TRY(ledger_need_tx(l, err));
     if (sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
         enum rc rc = query_error(l, err, "commit");
+        die_of_sync(l);
         ledger_abort(l);
         return rc;
     }

@@ -56,9 +56,9 @@ enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const cha
     return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
 }
 
-static enum rc claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
-                     int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
-                     char ret_run[37], bool *ret_resumed, struct err *err)
+enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner, int64_t now,
+                         int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
+                         char ret_run[37], bool *ret_resumed, struct err *err)
 {
     int64_t no;
     TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
@@ -76,7 +76,7 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
     int64_t no;
     TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
     TRY(ledger_begin(l, err));
-    enum rc rc = claim(l, a, owner, now, lease_ms, tags, &c, run, &resumed, err);
+    enum rc rc = inbox_claim_next(l, a, owner, now, lease_ms, tags, &c, run, &resumed, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;
@@ -231,6 +231,19 @@ enum rc inbox_renew(struct ledger *l, int64_t cand_no, int64_t token, int64_t un
     return ledger_commit(l, err);
 }
 
+enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    enum rc rc = inbox_lease_check(l, cand_no, token, err);
+    if (rc == RC_OK)
+        rc = query_run(l, Q_INBOX_RELEASE, err, "i", cand_no);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
+}
+
 static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
                       struct err *err)
 {
@@ -252,7 +265,8 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
                            f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
     arena_release(&a);
     TRY(rc);
-    TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
+    if (!f->approved || !retry || dead)
+        TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
     *ret_dead = dead;
     if (retry && !dead)
         return query_run(l, Q_INBOX_RETRY, err, "iti", f->cand_no, f->reason, f->next_attempt_at);

@@ -30,6 +30,14 @@ struct run_tags {
 MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                                int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                                char ret_run[37], bool *ret_resumed, struct err *err);
+/* The same within the caller's transaction: whoever ends a run may begin the next by the same commit. */
+MUST_CHECK enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner,
+                                    int64_t now, int64_t lease_ms, const struct run_tags *tags,
+                                    struct candidate *ret, char ret_run[37], bool *ret_resumed,
+                                    struct err *err);
+/* Gives back what was claimed and not begun: ready again, as if nobody had taken it. RC_CONFLICT when
+ * the lease was lost. Own transaction. */
+MUST_CHECK enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err);
 /* From a replay log: leases the candidate of this event for the run that it had. Own transaction. */
 MUST_CHECK enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event,
                                      const char *run_id, int64_t now, const struct run_tags *tags,
@@ -63,7 +71,9 @@ struct inbox_finish {
     struct str qa, prov;
     int64_t next_attempt_at; /* RETRY */
     int64_t max_attempts;    /* RETRY */
-    run_also_fn *also;       /* may be NULL */
+    bool
+        approved; /* RETRY: the run was held and approved; it stays as it is, and goes on by the next try */
+    run_also_fn *also; /* may be NULL */
     void *also_ctx;
 };
 MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,

@@ -10,6 +10,7 @@
  *   2. (I13) Every write transaction and every checkpoint hold the exclusive flock `ledger.lock`
  *      beside the file. No connection checkpoints by itself.
  *   3. Writers run synchronous=FULL: after ledger_commit returned RC_OK, it is on disk.
+ *      A sync that fails ends the process.
  *   4. Readers step statements to the end or reset them, and end what ledger_read_begin began before
  *      they wait for anything: none holds the WAL open.
  *   5. A ledger handle never crosses a fork.

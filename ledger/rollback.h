@@ -73,6 +73,8 @@ typedef enum rc rollback_fn(void *ctx, const struct rollback *r, struct err *err
 MUST_CHECK enum rc rollback_each(struct ledger *l, int64_t max, rollback_fn *fn, void *ctx,
                                  struct err *err);
 
+/* Is there one that rollback_claim would look at? */
+MUST_CHECK enum rc rollback_waits(struct ledger *l, int64_t now, bool *ret, struct err *err);
 /* Claims an open rollback whose source is idle as inbox_claim does. id NULL: one that a dead worker left
  * behind, else the oldest.
  * RC_NOT_FOUND when there is none. What may no longer be done is marked refused on the way. */

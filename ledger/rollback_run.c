@@ -116,6 +116,16 @@ static enum rc look(struct ledger *l, const struct claim *c, struct err *err)
     return rc == RC_NOT_FOUND ? next_open(l, c->id, &o, err) : rc;
 }
 
+enum rc rollback_waits(struct ledger *l, int64_t now, bool *ret, struct err *err)
+{
+    const struct claim c = {.now = now};
+    enum rc rc = look(l, &c, err);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
+    return RC_OK;
+}
+
 enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id, const char *owner,
                        int64_t now, int64_t lease_ms, const struct run_tags *tags,
                        struct candidate *ret, char ret_run[37], struct err *err)

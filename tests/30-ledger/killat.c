@@ -1,12 +1,15 @@
-/* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes: no handler, no
- * destructor, no buffer gets a chance. What the kernel has been given stays, the rest is lost.
+/* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes, or lets it fail: no
+ * handler, no destructor, no buffer gets a chance. What the kernel has been given stays, the rest is lost.
  *
  *   KILLAT=n         die instead of the n-th call,
  *   KILLAT_KIND=fsync  of this kind alone
  *   KILLAT_HALF=1    where that call is a write, half of its bytes go out first
+ *   KILLAT_ERRNO=e   do not die: that call fails once with this errno (EIO); with ENOSPC it and every later
+ *                    one that wants room (all but unlink), as on a disk that is full
  *   KILLAT_COUNT=f   append the numbers of calls to the file f at a normal exit: "KIND N", and "all N"
  *
- * Only tests/30-ledger/crash.sh uses it. Not linked with anything of ours. */
+ * The crash sweeps use it. Not linked with anything of ours. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -39,12 +42,15 @@ static atomic_long calls, calls_of[KIND_COUNT];
 static long kill_at;
 static int kill_kind = -1; /* any */
 static bool half;
+static int fail_with; /* errno; 0: die */
 
 __attribute__((constructor)) static void start(void)
 {
     const char *n = getenv("KILLAT"), *kind = getenv("KILLAT_KIND");
     kill_at = n ? strtol(n, NULL, 10) : 0;
     half = getenv("KILLAT_HALF") != NULL;
+    const char *e = getenv("KILLAT_ERRNO");
+    fail_with = e ? (int)strtol(e, NULL, 10) : 0;
     for (int i = 0; kind && i < KIND_COUNT; i++)
         if (strcmp(kind, kind_names[i]) == 0)
             kill_kind = i;
@@ -76,34 +82,45 @@ static void die(void)
 static bool due(enum kind kind)
 {
     long n = atomic_fetch_add(&calls, 1) + 1, of = atomic_fetch_add(&calls_of[kind], 1) + 1;
+    if (fail_with == ENOSPC && kill_kind < 0 && kill_at > 0 && n > kill_at)
+        return kind != KIND_unlink;
     return kill_kind < 0 ? n == kill_at : (int)kind == kill_kind && of == kill_at;
 }
 
-static void point(enum kind kind)
+/* Dies, or returns true when the call must fail. */
+static bool point(enum kind kind)
 {
-    if (due(kind))
+    if (!due(kind))
+        return false;
+    if (!fail_with)
         die();
+    errno = fail_with;
+    return true;
 }
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
 ssize_t write(int fd, const void *p, size_t n)
 {
-    if (due(KIND_write)) {
-        if (half)
-            syscall(SYS_write, fd, p, n / 2);
+    if (fd <= STDERR_FILENO && fail_with) /* what it says is not what it does */
+        return syscall(SYS_write, fd, p, n);
+    if (half && due(KIND_write)) {
+        syscall(SYS_write, fd, p, n / 2);
         die();
     }
+    if (!half && point(KIND_write))
+        return -1;
     return syscall(SYS_write, fd, p, n);
 }
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-    if (due(KIND_pwrite)) {
-        if (half)
-            syscall(SYS_pwrite64, fd, p, n / 2, at);
+    if (half && due(KIND_pwrite)) {
+        syscall(SYS_pwrite64, fd, p, n / 2, at);
         die();
     }
+    if (!half && point(KIND_pwrite))
+        return -1;
     return syscall(SYS_pwrite64, fd, p, n, at);
 }
 
@@ -114,7 +131,8 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
 
 ssize_t writev(int fd, const struct iovec *v, int n)
 {
-    point(KIND_other);
+    if (point(KIND_other))
+        return -1;
     return syscall(SYS_writev, fd, v, n);
 }
 
@@ -123,7 +141,8 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 #define POINT(kind, name, number, params, ...)                                                     \
     int name params                                                                                \
     {                                                                                              \
-        point(KIND_##kind);                                                                        \
+        if (point(KIND_##kind))                                                                    \
+            return -1;                                                                             \
         return (int)syscall(number, __VA_ARGS__);                                                  \
     }
 POINT(fsync, fsync, SYS_fsync, (int fd), fd)
@@ -145,8 +164,8 @@ POINT(other, fchmod, SYS_fchmod, (int fd, mode_t m), fd, m)
 /* Opening counts where it can make or empty a file. */
 static int open_at(int dir, const char *path, int flags, mode_t mode)
 {
-    if (flags & (O_CREAT | O_TRUNC))
-        point(KIND_open);
+    if (flags & (O_CREAT | O_TRUNC) && point(KIND_open))
+        return -1;
     return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 

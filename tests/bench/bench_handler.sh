@@ -1,0 +1,65 @@
+#!/bin/sh
+# bench_handler.sh [COUNT] [SIZE] [ROUNDS]: the handler end to end: COUNT candidates, their objects of SIZE
+# bytes fetched from a local upstream (or from the spool), judged, stored, promoted, durable; with one
+# handler, and with four. Beside it, in turns, what the machine gives at most to one change after the
+# other: an object with its two fsyncs and one FULL commit (raw_put.c).
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/bench/lib.sh
+count=${1:-1500} size=${2:-10000} rounds=${3:-3}
+
+mkdir -p "$B/bench"
+cc -O2 -D_GNU_SOURCE -o "$B/bench/raw_put" tests/bench/raw_put.c -lsqlite3
+upstream "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":$size}}"
+instance allow_hosts '["127.0.0.1"]' per_host 64 audit_every 0
+sources "$count" 1
+freshet source import "$tmp/sources.csv" > /dev/null
+freshet check all --json > "$tmp/first.json"
+mv "$tmp/i" "$tmp/template"
+
+raw() {
+    rm -rf "$tmp/raw"
+    mkdir "$tmp/raw"
+    "$B/bench/raw_put" "$tmp/raw" "$count" "$size"
+}
+drain() { # WORKERS: all of them at once, until nothing is left
+    n=0 ours=
+    while [ "$n" -lt "$1" ]; do
+        "$B/freshet" -C "$tmp/i" work --drain --json > "$tmp/out-$n" 2>&1 &
+        ours="$ours $!"
+        n=$((n + 1))
+    done
+    for p in $ours; do wait "$p" || { cat "$tmp"/out-* >&2; exit 1; }; done
+}
+ours() { # WORKERS FROM: seconds for a fresh copy
+    rm -rf "$tmp/i"
+    cp -a "$tmp/template" "$tmp/i"
+    [ "$2" = spool ] || find "$tmp/i/spool" -type f -delete
+    sync
+    from=$(date +%s.%N)
+    drain "$1"
+    to=$(date +%s.%N)
+    done=$(sqlite3 -readonly "$tmp/i/ledger.db" "SELECT count(*) FROM ledger WHERE status = 'finalized'")
+    [ "$done" = "$count" ] || { echo "bench_handler: $done of $count were finalized" >&2; exit 1; }
+    echo "$from $to" | awk '{ printf "%.3f\n", $2 - $1 }'
+}
+
+: > "$tmp/rounds" # seconds: raw, one, four, one from the spool
+i=0
+while [ "$i" -lt "$rounds" ]; do
+    echo "$(raw) $(ours 1 upstream) $(ours 4 upstream) $(ours 1 spool)" >> "$tmp/rounds"
+    i=$((i + 1))
+done
+awk '{ print $1 / $2, $1 / $3, $1 / $4 }' "$tmp/rounds" > "$tmp/ratios"
+
+echo "$count objects of $size bytes, finalized and durable, median of $rounds rounds"
+printf '%-40s %10s %12s %10s\n' "" seconds changes/s "of raw"
+row() { # NAME COLUMN RATIO
+    awk -v name="$1" -v n="$count" -v s="$(column rounds "$2")" -v r="$3" 'BEGIN {
+        printf "%-40s %10.2f %12.0f %10s%s\n", name, s, n / s, r, r < 0.5 ? "  MISSED (0.50)" : "" }'
+}
+ratio() { column ratios "$1" | awk '{ printf "%.2f", $1 }'; }
+row "raw: object, two fsyncs, FULL commit" 1 1.00
+row "one handler, from the upstream" 2 "$(ratio 1)"
+row "four handlers, from the upstream" 3 "$(ratio 2)"
+row "one handler, from the spool" 4 "$(ratio 3)"
