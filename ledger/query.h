@@ -44,6 +44,7 @@ struct ledger {
     int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */
     struct sha256 replay_hash;
     sqlite3_stmt *stmts[Q_COUNT];
+    struct composed *composed; /* compose.c: statements made while running, by their text */
 };
 
 struct query {
