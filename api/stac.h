@@ -45,7 +45,7 @@ struct stac_query {
 /* Times of `datetime`: an instant or an interval, open with `..` or nothing at one end. */
 MUST_CHECK enum rc stac_datetime(struct arena *a, struct str v, struct str *ret_from,
                                  struct str *ret_until, struct err *err);
-MUST_CHECK enum rc stac_bbox(struct arena *a, struct str v, struct geom **ret, struct err *err);
+MUST_CHECK enum rc stac_bbox(struct arena *a, struct str v, struct place **ret, struct err *err);
 /* A comma list into *ret (arena). what names the parameter. */
 MUST_CHECK enum rc stac_list(struct arena *a, const char *what, struct str v, size_t max,
                              struct str **ret, size_t *ret_n, struct err *err);

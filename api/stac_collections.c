@@ -57,7 +57,7 @@ static enum rc read_query(struct req *r, struct collection_query *q, struct stac
                           struct err *err)
 {
     struct str v, *list;
-    struct geom *box;
+    struct place *box;
     struct sort_by by[ITEM_SORT_MAX];
     size_t n = 0;
     TRY(param_limit(req_param(r, "limit"), STAC_LIMIT_DEFAULT * 10, STAC_LIMIT_MAX, &q->limit,

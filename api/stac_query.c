@@ -63,7 +63,7 @@ static bool to_number(struct str s, double *ret)
     return *end == 0;
 }
 
-enum rc stac_bbox(struct arena *a, struct str v, struct geom **ret, struct err *err)
+enum rc stac_bbox(struct arena *a, struct str v, struct place **ret, struct err *err)
 {
     double box[6];
     size_t n = 0;
@@ -74,7 +74,7 @@ enum rc stac_bbox(struct arena *a, struct str v, struct geom **ret, struct err *
             return err_set(err, RC_INVALID, "bbox", "must be 4 or 6 numbers with commas between");
         n++;
     }
-    return geom_from_bbox(a, box, tail ? 0 : n, ret, err);
+    return place_from_bbox(a, box, tail ? 0 : n, ret, err);
 }
 
 enum rc stac_list(struct arena *a, const char *what, struct str v, size_t max, struct str **ret,
@@ -192,11 +192,11 @@ static enum rc read_filter(struct arena *a, struct str v, struct str lang, struc
 static enum rc read_intersects(struct arena *a, yyjson_val *v, struct stac_query *q,
                                struct err *err)
 {
-    struct geom *g;
+    struct place *g;
     if (q->q.areas[0])
         return err_set(err, RC_INVALID, "intersects", "goes without bbox: give one of them");
     struct err why = {0};
-    if (geom_from_json(a, v, &g, &why) != RC_OK)
+    if (place_from_json(a, v, &g, &why) != RC_OK)
         return err_set(err, why.rc, "intersects", "%s", why.msg);
     q->q.areas[1] = g;
     return RC_OK;
@@ -208,7 +208,7 @@ static enum rc get_place(struct req *r, struct stac_query *q, struct err *err)
 {
     struct str bbox = req_param(r, "bbox"), shape = req_param(r, "intersects"),
                when = req_param(r, "datetime");
-    struct geom *box;
+    struct place *box;
     yyjson_val *json;
     if (bbox.p) {
         TRY(stac_bbox(r->arena, bbox, &box, err));
@@ -296,7 +296,7 @@ static enum rc body_bbox(struct arena *a, yyjson_val *v, struct stac_query *q, s
     double box[6];
     size_t i, n;
     yyjson_val *each;
-    struct geom *g;
+    struct place *g;
     if (!yyjson_is_arr(v) || yyjson_arr_size(v) > ARRAY_LEN(box))
         return err_set(err, RC_INVALID, "bbox", "must be a list of 4 or 6 numbers");
     yyjson_arr_foreach(v, i, n, each)
@@ -305,7 +305,7 @@ static enum rc body_bbox(struct arena *a, yyjson_val *v, struct stac_query *q, s
             return err_set(err, RC_INVALID, "bbox", "must be a list of 4 or 6 numbers");
         box[i] = yyjson_get_num(each);
     }
-    TRY(geom_from_bbox(a, box, yyjson_arr_size(v), &g, err));
+    TRY(place_from_bbox(a, box, yyjson_arr_size(v), &g, err));
     q->q.areas[0] = g;
     return RC_OK;
 }

@@ -122,7 +122,7 @@ static void put_number(struct buf *out, double v)
     buf_puts(out, text);
 }
 
-static void put_geometry(struct buf *out, const struct geom *g)
+static void put_geometry(struct buf *out, const struct place *g)
 {
     static const char *const kinds[] = {"point", "line", "ring", "hole"};
     buf_puts(out, "(geometry");

@@ -12,7 +12,7 @@
 #ifndef FRESHET_CORE_CQL2_H
 #define FRESHET_CORE_CQL2_H
 
-#include "core/geom.h"
+#include "core/place.h"
 
 #define CQL2_TEXT_MAX 65536 /* bytes of text; a query string is shorter anyway */
 #define CQL2_DEPTH_MAX 32   /* of parentheses, NOT and arguments */
@@ -40,7 +40,7 @@ struct cql2 {
     double number;
     bool flag;
     int64_t at;
-    const struct geom *geom;
+    const struct place *geom;
     struct cql2 **args;
     size_t n;
 };

@@ -86,7 +86,7 @@ static enum rc read_bbox(struct cql2_build *b, yyjson_val *list, struct cql2 **r
     double box[6];
     size_t i, n;
     yyjson_val *v;
-    struct geom *g;
+    struct place *g;
     struct cql2 *q;
     if (yyjson_arr_size(list) != 4 && yyjson_arr_size(list) != 6)
         return bad(b, "a bbox has 4 or 6 numbers");
@@ -96,7 +96,7 @@ static enum rc read_bbox(struct cql2_build *b, yyjson_val *list, struct cql2 **r
             return bad(b, "a bbox has 4 or 6 numbers");
         box[i] = yyjson_get_num(v);
     }
-    TRY(geom_from_bbox(b->a, box, yyjson_arr_size(list), &g, b->err));
+    TRY(place_from_bbox(b->a, box, yyjson_arr_size(list), &g, b->err));
     TRY(cql2_node(b, CQL2_GEOMETRY, NULL, &q));
     q->geom = g;
     *ret = q;
@@ -105,9 +105,9 @@ static enum rc read_bbox(struct cql2_build *b, yyjson_val *list, struct cql2 **r
 
 static enum rc read_geometry(struct cql2_build *b, yyjson_val *v, struct cql2 **ret)
 {
-    struct geom *g;
+    struct place *g;
     struct cql2 *q;
-    TRY(geom_from_json(b->a, v, &g, b->err));
+    TRY(place_from_json(b->a, v, &g, b->err));
     TRY(cql2_node(b, CQL2_GEOMETRY, NULL, &q));
     q->geom = g;
     *ret = q;

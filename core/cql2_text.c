@@ -226,19 +226,19 @@ static enum rc wkt_number(struct parser *p, double *ret)
     return advance(p);
 }
 
-static enum rc wkt_position(struct parser *p, struct geom *g)
+static enum rc wkt_position(struct parser *p, struct place *g)
 {
     double v[3];
     TRY(wkt_number(p, &v[0]));
     TRY(wkt_number(p, &v[1]));
     if (!at_sign(p, ",") && !at_sign(p, ")"))
         TRY(wkt_number(p, &v[2]));
-    return geom_add(p->b.a, g, v[0], v[1], p->b.err);
+    return place_add(p->b.a, g, v[0], v[1], p->b.err);
 }
 
-static enum rc wkt_line(struct parser *p, struct geom *g, enum geom_kind kind)
+static enum rc wkt_line(struct parser *p, struct place *g, enum place_kind kind)
 {
-    TRY(geom_part(p->b.a, g, kind, p->b.err));
+    TRY(place_part(p->b.a, g, kind, p->b.err));
     TRY(expect_sign(p, "("));
     for (;;) {
         TRY(wkt_position(p, g));
@@ -248,10 +248,10 @@ static enum rc wkt_line(struct parser *p, struct geom *g, enum geom_kind kind)
     }
 }
 
-static enum rc wkt_polygon(struct parser *p, struct geom *g)
+static enum rc wkt_polygon(struct parser *p, struct place *g)
 {
     TRY(expect_sign(p, "("));
-    for (enum geom_kind kind = GEOM_RING;; kind = GEOM_HOLE) {
+    for (enum place_kind kind = PLACE_RING;; kind = PLACE_HOLE) {
         TRY(wkt_line(p, g, kind));
         if (!at_sign(p, ","))
             return expect_sign(p, ")");
@@ -260,27 +260,27 @@ static enum rc wkt_polygon(struct parser *p, struct geom *g)
 }
 
 /* MULTIPOINT takes both (1 2, 3 4) and ((1 2), (3 4)). */
-static enum rc wkt_point(struct parser *p, struct geom *g)
+static enum rc wkt_point(struct parser *p, struct place *g)
 {
     bool inner = at_sign(p, "(");
     if (inner)
         TRY(advance(p));
-    TRY(geom_part(p->b.a, g, GEOM_POINT, p->b.err));
+    TRY(place_part(p->b.a, g, PLACE_POINT, p->b.err));
     TRY(wkt_position(p, g));
     return inner ? expect_sign(p, ")") : RC_OK;
 }
 
-static enum rc wkt_linestring(struct parser *p, struct geom *g)
+static enum rc wkt_linestring(struct parser *p, struct place *g)
 {
-    return wkt_line(p, g, GEOM_LINE);
+    return wkt_line(p, g, PLACE_LINE);
 }
 
-static enum rc wkt_any(struct parser *p, struct geom *g);
+static enum rc wkt_any(struct parser *p, struct place *g);
 
 static const struct {
     const char *name;
     bool many;
-    enum rc (*one)(struct parser *p, struct geom *g);
+    enum rc (*one)(struct parser *p, struct place *g);
 } shapes[] = {{"POINT", false, wkt_point},           {"MULTIPOINT", true, wkt_point},
               {"LINESTRING", false, wkt_linestring}, {"MULTILINESTRING", true, wkt_linestring},
               {"POLYGON", false, wkt_polygon},       {"MULTIPOLYGON", true, wkt_polygon},
@@ -294,7 +294,7 @@ static int shape_of(const struct parser *p)
     return -1;
 }
 
-static enum rc wkt_any(struct parser *p, struct geom *g)
+static enum rc wkt_any(struct parser *p, struct place *g)
 {
     int i = shape_of(p);
     if (i < 0)
@@ -320,12 +320,12 @@ static enum rc wkt_any(struct parser *p, struct geom *g)
 
 static enum rc parse_geometry(struct parser *p, struct cql2 **ret)
 {
-    struct geom *g = geom_new(p->b.a);
+    struct place *g = place_new(p->b.a);
     struct cql2 *q;
     if (!g)
         return err_set(p->b.err, RC_NOMEM, "", "no memory for a geometry");
     TRY(wkt_any(p, g));
-    TRY(geom_done(g, p->b.err));
+    TRY(place_done(g, p->b.err));
     TRY(cql2_node(&p->b, CQL2_GEOMETRY, NULL, &q));
     q->geom = g;
     *ret = q;
@@ -336,7 +336,7 @@ static enum rc parse_bbox(struct parser *p, struct cql2 **ret)
 {
     double v[6];
     size_t n = 0;
-    struct geom *g;
+    struct place *g;
     struct cql2 *q;
     do {
         TRY(advance(p));
@@ -345,7 +345,7 @@ static enum rc parse_bbox(struct parser *p, struct cql2 **ret)
         TRY(wkt_number(p, &v[n++]));
     } while (at_sign(p, ","));
     TRY(expect_sign(p, ")"));
-    TRY(geom_from_bbox(p->b.a, v, n, &g, p->b.err));
+    TRY(place_from_bbox(p->b.a, v, n, &g, p->b.err));
     TRY(cql2_node(&p->b, CQL2_GEOMETRY, NULL, &q));
     q->geom = g;
     *ret = q;

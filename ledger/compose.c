@@ -78,7 +78,7 @@ void compose_text(struct compose *c, struct str v)
     add(c, (struct compose_arg){.kind = ARG_TEXT, .s = v});
 }
 
-void compose_geom(struct compose *c, const struct geom *g)
+void compose_geom(struct compose *c, const struct place *g)
 {
     add(c, (struct compose_arg){.kind = ARG_GEOM, .g = g});
 }
@@ -159,14 +159,14 @@ enum rc compose_open(struct ledger *l, const struct compose *c, struct query *re
 
 static void geom_meets(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
-    const struct geom *g = sqlite3_value_pointer(v[4], "geom");
+    const struct place *g = sqlite3_value_pointer(v[4], "geom");
     double box[4];
     (void)n;
     if (!g || sqlite3_value_type(v[0]) == SQLITE_NULL)
         return; /* NULL */
     for (int i = 0; i < 4; i++)
         box[i] = sqlite3_value_double(v[i]);
-    sqlite3_result_int(ctx, geom_meets_box(g, box));
+    sqlite3_result_int(ctx, place_meets_box(g, box));
 }
 
 static unsigned char fold(unsigned char c)

@@ -13,7 +13,7 @@
 #ifndef FRESHET_LEDGER_COMPOSE_H
 #define FRESHET_LEDGER_COMPOSE_H
 
-#include "core/geom.h"
+#include "core/place.h"
 #include "ledger/query.h"
 
 #define COMPOSE_SQL_MAX (256u << 10) /* 2,000 parts of a filter with some words each */
@@ -24,7 +24,7 @@ struct compose_arg {
     int64_t i;
     double d;
     struct str s;
-    const struct geom *g;
+    const struct place *g;
 };
 struct compose {
     struct arena *a;
@@ -42,7 +42,7 @@ void compose_sql(struct compose *c, const char *words);
 void compose_int(struct compose *c, int64_t v);
 void compose_real(struct compose *c, double v);
 void compose_text(struct compose *c, struct str v);
-void compose_geom(struct compose *c, const struct geom *g);
+void compose_geom(struct compose *c, const struct place *g);
 MUST_CHECK enum rc compose_open(struct ledger *l, const struct compose *c, struct query *ret,
                                 struct err *err);
 

@@ -200,7 +200,7 @@ static enum rc joined(struct compose *c, const struct cql2 *q, const char *word,
 /* ---- place ------------------------------------------------------------------------------------- */
 
 /* The R*Tree finds who may meet it, the exact box decides. */
-void item_meets(struct compose *c, const struct geom *g)
+void item_meets(struct compose *c, const struct place *g)
 {
     compose_sql(c, "(item_no IN (SELECT b.item_no FROM public_items_box b WHERE b.east >= ");
     compose_real(c, g->box[0]);

@@ -13,6 +13,6 @@ MUST_CHECK enum rc item_filter(struct compose *c, const struct cql2 *q, struct e
 /* The value of a property: a column, or read from the document. */
 MUST_CHECK enum rc item_property(struct compose *c, struct str name, struct err *err);
 /* " … AND place meets area" */
-void item_meets(struct compose *c, const struct geom *g);
+void item_meets(struct compose *c, const struct place *g);
 
 #endif

@@ -37,9 +37,9 @@ struct sort_by {
 struct item_query {
     const struct str *collections, *ids, *words; /* n = 0: all; words: any of them */
     size_t n_collections, n_ids, n_words;
-    const struct geom *areas[2]; /* bbox, intersects; NULL: anywhere */
-    struct str from, until;      /* RFC 3339 as time_format writes it, inclusive; n = 0: open */
-    const struct cql2 *filter;   /* NULL: none */
+    const struct place *areas[2]; /* bbox, intersects; NULL: anywhere */
+    struct str from, until;       /* RFC 3339 as time_format writes it, inclusive; n = 0: open */
+    const struct cql2 *filter;    /* NULL: none */
     struct sort_by sort[ITEM_SORT_MAX];
     size_t n_sort;                   /* 0: newest first */
     const struct sort_value *beyond; /* n_sort + 1 values: only what follows this row; NULL: all */
@@ -72,7 +72,7 @@ MUST_CHECK enum rc public_collection_from(struct ledger *l, int64_t offset, int6
 struct collection_query {
     const struct str *words;
     size_t n_words;
-    const struct geom *area;
+    const struct place *area;
     struct str from, until;
     bool down;                /* by id, or from z to a */
     struct str after, before; /* id of the neighbour; n = 0: from the start */

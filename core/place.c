@@ -1,14 +1,14 @@
-/* geom: building, reading GeoJSON, meeting a box. Parts lie in one list; a polygon is a ring and the
+/* place: building, reading GeoJSON, meeting a box. Parts lie in one list; a polygon is a ring and the
  * holes after it, and a position is inside when a ray crosses an odd number of their edges. */
-#include "core/geom.h"
+#include "core/place.h"
 
 #include <math.h>
 
 #define FIELD "geometry"
 
-struct geom *geom_new(struct arena *a)
+struct place *place_new(struct arena *a)
 {
-    return ARENA_NEW(a, struct geom);
+    return ARENA_NEW(a, struct place);
 }
 
 /* Room for one more: sizes double, so that a long list is copied a few times only. */
@@ -20,22 +20,22 @@ static void *grow(struct arena *a, void *p, size_t n, size_t each)
     return arena_resize(a, p, n * each, (n < 8 ? 8 : 2 * n) * each);
 }
 
-enum rc geom_part(struct arena *a, struct geom *g, enum geom_kind kind, struct err *err)
+enum rc place_part(struct arena *a, struct place *g, enum place_kind kind, struct err *err)
 {
-    struct geom_part *parts = grow(a, g->parts, g->n_parts, sizeof *parts);
+    struct place_part *parts = grow(a, g->parts, g->n_parts, sizeof *parts);
     if (!parts)
         return err_set(err, RC_NOMEM, "", "no memory for a geometry");
     g->parts = parts;
-    g->parts[g->n_parts++] = (struct geom_part){kind, g->n, 0};
+    g->parts[g->n_parts++] = (struct place_part){kind, g->n, 0};
     return RC_OK;
 }
 
-enum rc geom_add(struct arena *a, struct geom *g, double x, double y, struct err *err)
+enum rc place_add(struct arena *a, struct place *g, double x, double y, struct err *err)
 {
     if (!isfinite(x) || !isfinite(y))
         return err_set(err, RC_INVALID, FIELD, "a position is not a pair of numbers");
-    if (g->n == GEOM_POSITIONS_MAX)
-        return err_set(err, RC_INVALID, FIELD, "has more than %d positions", GEOM_POSITIONS_MAX);
+    if (g->n == PLACE_POSITIONS_MAX)
+        return err_set(err, RC_INVALID, FIELD, "has more than %d positions", PLACE_POSITIONS_MAX);
     double *xy = grow(a, g->xy, g->n, 2 * sizeof *xy);
     if (!xy)
         return err_set(err, RC_NOMEM, "", "no memory for a geometry");
@@ -47,14 +47,14 @@ enum rc geom_add(struct arena *a, struct geom *g, double x, double y, struct err
     return RC_OK;
 }
 
-static enum rc check_part(const struct geom *g, const struct geom_part *p, struct err *err)
+static enum rc check_part(const struct place *g, const struct place_part *p, struct err *err)
 {
     const double *first = g->xy + 2 * p->first, *last = first + 2 * (p->n ? p->n - 1 : 0);
     if (p->n == 0)
         return err_set(err, RC_INVALID, FIELD, "has a part without positions");
-    if (p->kind == GEOM_LINE && p->n < 2)
+    if (p->kind == PLACE_LINE && p->n < 2)
         return err_set(err, RC_INVALID, FIELD, "a line needs two positions");
-    if (p->kind != GEOM_RING && p->kind != GEOM_HOLE)
+    if (p->kind != PLACE_RING && p->kind != PLACE_HOLE)
         return RC_OK;
     if (p->n < 4 || first[0] != last[0] || first[1] != last[1])
         return err_set(err, RC_INVALID, FIELD,
@@ -62,7 +62,7 @@ static enum rc check_part(const struct geom *g, const struct geom_part *p, struc
     return RC_OK;
 }
 
-enum rc geom_done(struct geom *g, struct err *err)
+enum rc place_done(struct place *g, struct err *err)
 {
     if (g->n == 0)
         return err_set(err, RC_INVALID, FIELD, "is empty");
@@ -82,23 +82,23 @@ enum rc geom_done(struct geom *g, struct err *err)
 
 /* ---- GeoJSON ---------------------------------------------------------------------------------- */
 
-static enum rc add_position(struct arena *a, struct geom *g, yyjson_val *v, struct err *err)
+static enum rc add_position(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
     yyjson_val *x = yyjson_arr_get(v, 0), *y = yyjson_arr_get(v, 1);
     if (!yyjson_is_num(x) || !yyjson_is_num(y) || yyjson_arr_size(v) > 4)
         return err_set(err, RC_INVALID, FIELD, "a position is not a list of 2 or 3 numbers");
-    return geom_add(a, g, yyjson_get_num(x), yyjson_get_num(y), err);
+    return place_add(a, g, yyjson_get_num(x), yyjson_get_num(y), err);
 }
 
 /* One list of positions as one part. */
-static enum rc add_list(struct arena *a, struct geom *g, yyjson_val *v, enum geom_kind kind,
+static enum rc add_list(struct arena *a, struct place *g, yyjson_val *v, enum place_kind kind,
                         struct err *err)
 {
     size_t i, n;
     yyjson_val *p;
     if (!yyjson_is_arr(v))
         return err_set(err, RC_INVALID, FIELD, "coordinates are not nested as the type wants");
-    TRY(geom_part(a, g, kind, err));
+    TRY(place_part(a, g, kind, err));
     yyjson_arr_foreach(v, i, n, p)
     {
         TRY(add_position(a, g, p, err));
@@ -106,7 +106,7 @@ static enum rc add_list(struct arena *a, struct geom *g, yyjson_val *v, enum geo
     return RC_OK;
 }
 
-static enum rc add_polygon(struct arena *a, struct geom *g, yyjson_val *v, struct err *err)
+static enum rc add_polygon(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
     size_t i, n;
     yyjson_val *ring;
@@ -114,23 +114,23 @@ static enum rc add_polygon(struct arena *a, struct geom *g, yyjson_val *v, struc
         return err_set(err, RC_INVALID, FIELD, "coordinates are not nested as the type wants");
     yyjson_arr_foreach(v, i, n, ring)
     {
-        TRY(add_list(a, g, ring, i ? GEOM_HOLE : GEOM_RING, err));
+        TRY(add_list(a, g, ring, i ? PLACE_HOLE : PLACE_RING, err));
     }
     return RC_OK;
 }
 
-static enum rc add_point(struct arena *a, struct geom *g, yyjson_val *v, struct err *err)
+static enum rc add_point(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
-    TRY(geom_part(a, g, GEOM_POINT, err));
+    TRY(place_part(a, g, PLACE_POINT, err));
     return add_position(a, g, v, err);
 }
 
-static enum rc add_line(struct arena *a, struct geom *g, yyjson_val *v, struct err *err)
+static enum rc add_line(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
-    return add_list(a, g, v, GEOM_LINE, err);
+    return add_list(a, g, v, PLACE_LINE, err);
 }
 
-typedef enum rc add_fn(struct arena *a, struct geom *g, yyjson_val *v, struct err *err);
+typedef enum rc add_fn(struct arena *a, struct place *g, yyjson_val *v, struct err *err);
 
 static const struct {
     const char *type;
@@ -140,7 +140,7 @@ static const struct {
              {"LineString", false, add_line}, {"MultiLineString", true, add_line},
              {"Polygon", false, add_polygon}, {"MultiPolygon", true, add_polygon}};
 
-static enum rc add_geometry(struct arena *a, struct geom *g, yyjson_val *v, int depth,
+static enum rc add_geometry(struct arena *a, struct place *g, yyjson_val *v, int depth,
                             struct err *err)
 {
     const char *type = yyjson_get_str(yyjson_obj_get(v, "type"));
@@ -164,8 +164,8 @@ static enum rc add_geometry(struct arena *a, struct geom *g, yyjson_val *v, int 
     c = yyjson_obj_get(v, "geometries");
     if (strcmp(type, "GeometryCollection") != 0 || !yyjson_is_arr(c))
         return err_set(err, RC_INVALID, FIELD, "is not one of the seven types of GeoJSON");
-    if (depth == GEOM_DEPTH_MAX)
-        return err_set(err, RC_INVALID, FIELD, "is nested more than %d deep", GEOM_DEPTH_MAX);
+    if (depth == PLACE_DEPTH_MAX)
+        return err_set(err, RC_INVALID, FIELD, "is nested more than %d deep", PLACE_DEPTH_MAX);
     yyjson_arr_foreach(c, i, n, each)
     {
         TRY(add_geometry(a, g, each, depth + 1, err));
@@ -173,32 +173,32 @@ static enum rc add_geometry(struct arena *a, struct geom *g, yyjson_val *v, int 
     return RC_OK;
 }
 
-enum rc geom_from_json(struct arena *a, yyjson_val *v, struct geom **ret, struct err *err)
+enum rc place_from_json(struct arena *a, yyjson_val *v, struct place **ret, struct err *err)
 {
-    struct geom *g = geom_new(a);
+    struct place *g = place_new(a);
     if (!g)
         return err_set(err, RC_NOMEM, "", "no memory for a geometry");
     TRY(add_geometry(a, g, v, 0, err));
-    TRY(geom_done(g, err));
+    TRY(place_done(g, err));
     *ret = g;
     return RC_OK;
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------ */
 
-static enum rc add_box(struct arena *a, struct geom *g, double w, double s, double e, double n,
+static enum rc add_box(struct arena *a, struct place *g, double w, double s, double e, double n,
                        struct err *err)
 {
-    TRY(geom_part(a, g, GEOM_RING, err));
-    TRY(geom_add(a, g, w, s, err));
-    TRY(geom_add(a, g, e, s, err));
-    TRY(geom_add(a, g, e, n, err));
-    TRY(geom_add(a, g, w, n, err));
-    return geom_add(a, g, w, s, err);
+    TRY(place_part(a, g, PLACE_RING, err));
+    TRY(place_add(a, g, w, s, err));
+    TRY(place_add(a, g, e, s, err));
+    TRY(place_add(a, g, e, n, err));
+    TRY(place_add(a, g, w, n, err));
+    return place_add(a, g, w, s, err);
 }
 
-enum rc geom_from_bbox(struct arena *a, const double *v, size_t n, struct geom **ret,
-                       struct err *err)
+enum rc place_from_bbox(struct arena *a, const double *v, size_t n, struct place **ret,
+                        struct err *err)
 {
     if (n != 4 && n != 6)
         return err_set(err, RC_INVALID, "bbox", "must be 4 numbers, or 6 with heights");
@@ -211,7 +211,7 @@ enum rc geom_from_bbox(struct arena *a, const double *v, size_t n, struct geom *
     if (fabs(w) > 180 || fabs(e) > 180 || fabs(s) > 90 || fabs(t) > 90)
         return err_set(err, RC_INVALID, "bbox",
                        "must lie within -180, -90, 180, 90: west, south, east, north");
-    struct geom *g = geom_new(a);
+    struct place *g = place_new(a);
     if (!g)
         return err_set(err, RC_NOMEM, "", "no memory for a geometry");
     if (w <= e) {
@@ -220,7 +220,7 @@ enum rc geom_from_bbox(struct arena *a, const double *v, size_t n, struct geom *
         TRY(add_box(a, g, w, s, 180, t, err));
         TRY(add_box(a, g, -180, s, e, t, err));
     }
-    TRY(geom_done(g, err));
+    TRY(place_done(g, err));
     *ret = g;
     return RC_OK;
 }
@@ -251,7 +251,7 @@ static bool segment_meets(const double *p, const double *q, const double b[4])
     return !left && !right;
 }
 
-static bool line_meets(const struct geom *g, const struct geom_part *p, const double b[4])
+static bool line_meets(const struct place *g, const struct place_part *p, const double b[4])
 {
     const double *at = g->xy + 2 * p->first;
     for (size_t i = 0; i + 1 < p->n; i++, at += 2)
@@ -261,7 +261,7 @@ static bool line_meets(const struct geom *g, const struct geom_part *p, const do
 }
 
 /* Edges of one ring that a ray from (x, y) to the east crosses, odd or even. */
-static bool ring_odd(const struct geom *g, const struct geom_part *p, double x, double y)
+static bool ring_odd(const struct place *g, const struct place_part *p, double x, double y)
 {
     const double *at = g->xy + 2 * p->first;
     bool odd = false;
@@ -274,11 +274,11 @@ static bool ring_odd(const struct geom *g, const struct geom_part *p, double x, 
 }
 
 /* A polygon from parts[i] on: an edge meets the box, or the box lies inside. */
-static bool polygon_meets(const struct geom *g, size_t i, const double b[4])
+static bool polygon_meets(const struct place *g, size_t i, const double b[4])
 {
     bool inside = false;
     size_t first = i;
-    for (; i < g->n_parts && (i == first || g->parts[i].kind == GEOM_HOLE); i++) {
+    for (; i < g->n_parts && (i == first || g->parts[i].kind == PLACE_HOLE); i++) {
         if (line_meets(g, &g->parts[i], b))
             return true;
         inside ^= ring_odd(g, &g->parts[i], b[0], b[1]);
@@ -286,14 +286,14 @@ static bool polygon_meets(const struct geom *g, size_t i, const double b[4])
     return inside;
 }
 
-bool geom_meets_box(const struct geom *g, const double b[4])
+bool place_meets_box(const struct place *g, const double b[4])
 {
     for (size_t i = 0; i < g->n_parts; i++) {
-        const struct geom_part *p = &g->parts[i];
-        bool meets = p->kind == GEOM_POINT  ? in_box(g->xy + 2 * p->first, b)
-                     : p->kind == GEOM_LINE ? line_meets(g, p, b)
-                     : p->kind == GEOM_RING ? polygon_meets(g, i, b)
-                                            : false;
+        const struct place_part *p = &g->parts[i];
+        bool meets = p->kind == PLACE_POINT  ? in_box(g->xy + 2 * p->first, b)
+                     : p->kind == PLACE_LINE ? line_meets(g, p, b)
+                     : p->kind == PLACE_RING ? polygon_meets(g, i, b)
+                                             : false;
         if (meets)
             return true;
     }
