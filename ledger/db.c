@@ -301,7 +301,7 @@ enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct er
 /* No commit leaves an extent that tells of items which are gone. */
 static enum rc mend_extents(struct ledger *l, struct err *err)
 {
-    if (!l->generation)
+    if (!l->generation || l->role != LEDGER_WRITE) /* others touch no items */
         return RC_OK;
     TRY(query_run(l, Q_EXTENTS_EMPTY, err, ""));
     return query_run(l, Q_EXTENTS_MEND, err, "");
