@@ -156,7 +156,8 @@ enum rc stac_catalog(struct req *r, struct resp *w, struct err *err)
     if (!read_node(r->path_vars[0], &at))
         return route_not_found(err);
     TRY(public_collection_count(r->ledger, r->arena, &all, &total, err));
-    if (at.index * span_of(at.level) >= total || at.level > top_level(total))
+    int top = top_level(total);
+    if (at.index * span_of(at.level) >= total || at.level > (top ? top : 1))
         return route_not_found(err);
     TRY(put_collection_node(r, &w->body, at, total, err));
     return stac_finish(r, w, -1, err);
@@ -257,7 +258,8 @@ enum rc stac_year_node(struct req *r, struct resp *w, struct err *err)
     if (!read_node(r->path_vars[2], &at))
         return route_not_found(err);
     TRY(find_year(r, w, &y, err));
-    if (at.index * span_of(at.level) >= y.total || at.level > top_level(y.total))
+    int top = top_level(y.total);
+    if (at.index * span_of(at.level) >= y.total || at.level > (top ? top : 1))
         return route_not_found(err);
     TRY(put_year(&y, at, err));
     return stac_finish(r, w, -1, err);
