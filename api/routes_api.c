@@ -2,6 +2,7 @@
 #include "api/badge.h"
 #include "api/documents.h"
 #include "api/feed.h"
+#include "api/stac.h"
 
 static const struct route routes[] = {
 #define ROW_API(method, pattern, fn, params, scope, flags, cache, produces, summary)               \

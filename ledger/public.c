@@ -46,14 +46,6 @@ static enum rc get_doc(struct ledger *l, struct arena *a, enum stmt_id id, struc
     return read_doc(l, a, &q, ret, err);
 }
 
-enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
-                        struct str item_id, struct public_doc *ret, struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_R_ITEM, &q, err, "ss", collection, item_id));
-    return read_doc(l, a, &q, ret, err);
-}
-
 enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                         struct public_doc *ret, struct err *err)
 {

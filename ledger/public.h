@@ -18,8 +18,6 @@ struct public_doc {
     struct str doc;
     int64_t gen, at;
 };
-MUST_CHECK enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
-                                   struct str item_id, struct public_doc *ret, struct err *err);
 MUST_CHECK enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                                    struct public_doc *ret, struct err *err);
 MUST_CHECK enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,

@@ -46,6 +46,7 @@ struct ledger {
     const struct replay_row *script; /* while a log is replayed: the row that must be written now */
     bool scripted;                   /* it was */
     sqlite3_stmt *stmts[Q_COUNT];
+    struct composed *composed; /* compose.c: statements made while running, by their text */
 };
 
 struct query {
