@@ -145,9 +145,9 @@ static enum rc add_view(struct req *r, struct resp *w, struct rdf *g, const stru
     char count[24];
     TRY(public_collection_count(r->ledger, &total, err));
     snprintf(count, sizeof count, "%lld", (long long)total);
-    const char *self = arena_printf(r->arena, JSON_BASE "/dcat?limit=%lld%s%.*s",
-                                    (long long)x->limit, x->after.n ? "&after=" : "",
-                                    STR_FMT(x->after));
+    const char *self =
+        arena_printf(r->arena, JSON_BASE "/dcat?limit=%lld%s%.*s", (long long)x->limit,
+                     x->after.n ? "&after=" : "", STR_FMT(x->after));
     const char *first = arena_printf(r->arena, JSON_BASE "/dcat?limit=%lld", (long long)x->limit);
     const char *next = x->more ? arena_printf(r->arena, JSON_BASE "/dcat?limit=%lld&after=%s",
                                               (long long)x->limit, x->names[x->n - 1])
@@ -216,8 +216,9 @@ enum rc dcat_catalog_turtle(struct req *r, struct resp *w, struct err *err)
 static void put_us_head(struct req *r, struct buf *b, bool three, const struct dcat_publisher *p)
 {
     if (!three) {
-        buf_puts(b, "{\"@context\":\"https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld\","
-                    "\"@id\":\"");
+        buf_puts(b,
+                 "{\"@context\":\"https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld\","
+                 "\"@id\":\"");
         buf_str(b, r->base);
         buf_puts(b, "/data.json\",\"@type\":\"dcat:Catalog\",\"conformsTo\":"
                     "\"https://project-open-data.cio.gov/v1.1/schema\",\"describedBy\":"

@@ -15,9 +15,9 @@
 #include "api/rdf.h"
 #include "api/route.h"
 
-#define DCAT_VERSIONS_MAX 100      /* of a dataset under its own address */
-#define DCAT_PAGE_VERSIONS_MAX 20  /* of a dataset on a page of the catalog */
-#define DCAT_SOURCES_MAX 200       /* that a dataset is described by */
+#define DCAT_VERSIONS_MAX 100     /* of a dataset under its own address */
+#define DCAT_PAGE_VERSIONS_MAX 20 /* of a dataset on a page of the catalog */
+#define DCAT_SOURCES_MAX 200      /* that a dataset is described by */
 
 struct dcat_version {
     const char *item_id, *source_id, *title, *version, *created, *license; /* "": unknown */
@@ -30,7 +30,7 @@ struct dcat_version {
 };
 struct dcat_dataset {
     const char *collection, *title, *description, *modified, *issued, *license, *boundary_type;
-    const char *access; /* PUBLIC, RESTRICTED or NON_PUBLIC, as the strictest of its sources */
+    const char *access;    /* PUBLIC, RESTRICTED or NON_PUBLIC, as the strictest of its sources */
     const char *qa_status; /* of a restricted dataset that has nothing else to show; "" */
     struct dcat_version *versions; /* newest first */
     size_t n, n_sources, n_current;

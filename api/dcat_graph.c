@@ -132,8 +132,8 @@ static void add_version(struct rdf *g, const struct dcat_dataset *d, const struc
     rdf_text(g, s, "dcterms:identifier", s);
     rdf_text(g, s, "dcat:version", v->version);
     rdf_english(g, s, "adms:versionNotes",
-                iri(g, v->deprecated ? "Taken back or removed upstream. Taken in on "
-                                     : "Taken in on ",
+                iri(g,
+                    v->deprecated ? "Taken back or removed upstream. Taken in on " : "Taken in on ",
                     v->created, ""));
     if (v->previous)
         rdf_link(g, s, "dcat:previousVersion", iri(g, set, "#", v->previous));

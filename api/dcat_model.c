@@ -84,9 +84,8 @@ static const char *link_of(yyjson_val *doc, const char *rel)
 {
     size_t i, n;
     yyjson_val *l;
-    yyjson_arr_foreach(yyjson_obj_get(doc, "links"), i, n, l)
-        if (strcmp(text_of(l, "rel"), rel) == 0)
-            return text_of(l, "href");
+    yyjson_arr_foreach(yyjson_obj_get(doc, "links"), i, n,
+                       l) if (strcmp(text_of(l, "rel"), rel) == 0) return text_of(l, "href");
     return "";
 }
 

@@ -12,9 +12,9 @@
 #include "core/clock.h"
 
 #define EVENT_ID_MAX 64
-#define POLL_INTERVAL_S 10            /* what we ask polite followers to wait between two looks */
-#define ENTRY_MEMORY_MAX (1u << 20)   /* to read one entry; the longest has some ten KiB */
-#define HREF_MAX 16384                /* an address with all filters, each byte escaped */
+#define POLL_INTERVAL_S 10          /* what we ask polite followers to wait between two looks */
+#define ENTRY_MEMORY_MAX (1u << 20) /* to read one entry; the longest has some ten KiB */
+#define HREF_MAX 16384              /* an address with all filters, each byte escaped */
 
 /* ---- rendering -------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #define FEED_LIMIT_DEFAULT 100
 #define FEED_LIMIT_MAX 1000
 #define FEED_LIST_MAX PUBLIC_LIST_MAX /* names in one filter */
-#define FEED_LIST_BYTES 1152          /* as many names of 64 characters, commas between and around */
+#define FEED_LIST_BYTES 1152 /* as many names of 64 characters, commas between and around */
 #define FEED_FILTERS_MAX 8
 
 enum feed_order { FEED_ORDER_DEFAULT, FEED_ORDER_ASC, FEED_ORDER_DESC };
@@ -30,7 +30,7 @@ struct feed_query {
     size_t n_sources, n_collections;
     bool filtered; /* by anything but source and collection */
     struct public_change_filter filter;
-    char lists[4][FEED_LIST_BYTES]; /* what filter points to */
+    char lists[4][FEED_LIST_BYTES];       /* what filter points to */
     struct param given[FEED_FILTERS_MAX]; /* the filters as they came, for links */
     size_t n_given;
     const char *format; /* f= of links; NULL: none */
@@ -59,10 +59,10 @@ struct feed_page_out {
     struct buf *out;
     struct str base;
     const struct feed_query *q;
-    const struct conf *conf; /* who publishes */
-    struct arena *row;       /* memory for one entry */
-    int64_t n, first, last;  /* entries so far, places of the first and the last */
-    int64_t newest;          /* latest date shown, -1: none */
+    const struct conf *conf;              /* who publishes */
+    struct arena *row;                    /* memory for one entry */
+    int64_t n, first, last;               /* entries so far, places of the first and the last */
+    int64_t newest;                       /* latest date shown, -1: none */
     int64_t last_seq, first_seq, pending; /* known when the tail is written */
     bool coarse;
     struct etag etag;

@@ -189,9 +189,10 @@ static enum rc set_datetime(struct feed_query *q, struct str v, struct err *err)
         until = (struct str){slash + 1, v.n - from.n - 1};
     struct public_change_filter *f = &q->filter;
     if (!read_end(from, &f->from) || !read_end(until, &f->until) || (f->from < 0 && f->until < 0))
-        return err_set(err, RC_INVALID, "datetime",
-                       "must be a time like 2026-07-02T10:00:00Z, or two with / between, of which one "
-                       "may be ..");
+        return err_set(
+            err, RC_INVALID, "datetime",
+            "must be a time like 2026-07-02T10:00:00Z, or two with / between, of which one "
+            "may be ..");
     if (f->from >= 0 && f->until >= 0 && f->from > f->until)
         return err_set(err, RC_INVALID, "datetime", "begins after its end");
     q->filtered = true;
@@ -211,18 +212,12 @@ static const struct {
     const char *name;
     enum rc (*set)(struct feed_query *q, struct str v, struct err *err);
     bool filter; /* links repeat it */
-} params[] = {{"since", set_since, false},
-              {"before", set_before, false},
-              {"order", set_order, false},
-              {"limit", set_limit, false},
-              {"source", set_sources, true},
-              {"collection", set_collections, true},
-              {"type", set_type, true},
-              {"class", set_class, true},
-              {"detector", set_detector, true},
-              {"bbox", set_bbox, true},
-              {"datetime", set_datetime, true},
-              {"unexpected", set_unexpected, true}};
+} params[] = {{"since", set_since, false},      {"before", set_before, false},
+              {"order", set_order, false},      {"limit", set_limit, false},
+              {"source", set_sources, true},    {"collection", set_collections, true},
+              {"type", set_type, true},         {"class", set_class, true},
+              {"detector", set_detector, true}, {"bbox", set_bbox, true},
+              {"datetime", set_datetime, true}, {"unexpected", set_unexpected, true}};
 
 enum rc feed_query_set(struct feed_query *q, const char *name, struct str value, struct err *err)
 {

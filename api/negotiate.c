@@ -89,9 +89,9 @@ enum rc negotiate(const struct req *r, struct resp *w, const struct media *table
     int best = 0;
     size_t found = n;
     for (size_t i = 0; i < n; i++) {
-        int q = !f.p                        ? accept_quality(r->accept, str_of(table[i].type))
+        int q = !f.p                       ? accept_quality(r->accept, str_of(table[i].type))
                 : str_is(f, table[i].name) ? 1000
-                                            : 0;
+                                           : 0;
         if (q > best) {
             best = q;
             found = i;

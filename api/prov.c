@@ -12,7 +12,6 @@
 #define SOURCE_ID_MAX 128
 #define CHAIN_DEFAULT 100
 #define CHAIN_MAX 500 /* runs of one answer: each has some three KiB and sixty triples */
-#define PROV_REL "http://www.w3.org/ns/prov#has_provenance"
 
 enum { PROV_JSON, PROV_JSONLD, PROV_TURTLE };
 static const struct media formats[] = {
@@ -20,21 +19,6 @@ static const struct media formats[] = {
     {"jsonld", "application/ld+json", "application/ld+json"},
     {"ttl", "text/turtle", "text/turtle; charset=utf-8"},
 };
-
-/* The first "<base mark>/prov/" of a document and the run behind it; no text from outside holds the mark. */
-void prov_link(struct resp *w, struct str base, struct str doc)
-{
-    static const char mark[] = "\\u001F/prov/";
-    const char *at = memmem(doc.p, doc.n, mark, sizeof mark - 1);
-    if (!at)
-        return;
-    at += sizeof mark - 1;
-    const char *end = memchr(at, '"', doc.n - (size_t)(at - doc.p));
-    struct str run = {at, end ? (size_t)(end - at) : 0};
-    if (str_is_slug(run, RUN_ID_MAX))
-        resp_header(w, "Link", "<%.*s/prov/%.*s>; rel=\"" PROV_REL "\"", STR_FMT(base),
-                    STR_FMT(run));
-}
 
 static enum rc put_graph(struct req *r, struct resp *w, yyjson_val *doc, size_t format,
                          struct err *err)

@@ -28,9 +28,8 @@ static const char *name_iri(struct reading *x, const char *name)
     if (name[0] == '_')
         return name;
     yyjson_val *iri = yyjson_obj_getn(x->prefixes, name, (size_t)(colon - name));
-    char *out = yyjson_is_str(iri)
-                    ? arena_printf(x->g->a, "%s%s", yyjson_get_str(iri), colon + 1)
-                    : NULL;
+    char *out =
+        yyjson_is_str(iri) ? arena_printf(x->g->a, "%s%s", yyjson_get_str(iri), colon + 1) : NULL;
     if (!out)
         x->rc = RC_CORRUPT;
     return out;
@@ -103,8 +102,7 @@ static void add_nodes(struct reading *x, yyjson_val *section, const char *class)
         if (!iri)
             return;
         rdf_class(x->g, iri, class);
-        yyjson_obj_foreach(node, j, m, name, v)
-            add_attribute(x, iri, yyjson_get_str(name), v);
+        yyjson_obj_foreach(node, j, m, name, v) add_attribute(x, iri, yyjson_get_str(name), v);
     }
 }
 

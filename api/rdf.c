@@ -113,8 +113,9 @@ static bool is_absent(const char *s, const char *o)
 void rdf_link(struct rdf *g, const char *s, const char *p, const char *o)
 {
     if (!is_absent(s, o))
-        add(g, (struct rdf_triple){
-                   .s = copy(g, s, true), .p = rdf_iri(g, p), .o = copy(g, o, true), .kind = RDF_IRI});
+        add(g,
+            (struct rdf_triple){
+                .s = copy(g, s, true), .p = rdf_iri(g, p), .o = copy(g, o, true), .kind = RDF_IRI});
 }
 
 void rdf_link_under(struct rdf *g, const char *s, const char *iri, const char *o)

@@ -68,8 +68,7 @@ enum rc public_prov_each(struct ledger *l, struct str source_id, struct str befo
     enum rc rc;
     TRY(query_open(l, Q_R_PROV_OF, &q, err, "ssi", source_id, before, limit));
     while ((rc = query_next(l, &q, err)) == RC_OK) {
-        struct public_doc d = {
-            .doc = col_view(&q, 1), .gen = col_i64(&q, 2), .at = col_i64(&q, 3)};
+        struct public_doc d = {.doc = col_view(&q, 1), .gen = col_i64(&q, 2), .at = col_i64(&q, 3)};
         TRY(fn(ctx, col_view(&q, 0), &d, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
