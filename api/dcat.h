@@ -30,8 +30,7 @@ struct dcat_version {
 };
 struct dcat_dataset {
     const char *collection, *title, *description, *modified, *issued, *license, *boundary_type;
-    const char *access;    /* PUBLIC, RESTRICTED or NON_PUBLIC, as the strictest of its sources */
-    const char *qa_status; /* of a restricted dataset that has nothing else to show; "" */
+    const char *access; /* PUBLIC, RESTRICTED or NON_PUBLIC, as the most open of its sources */
     struct dcat_version *versions; /* newest first */
     size_t n, n_sources, n_current;
     bool has_bbox, series;

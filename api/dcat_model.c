@@ -43,14 +43,15 @@ static void grow_box(struct dcat_dataset *d, const double b[4])
 
 /* ---- sources ---------------------------------------------------------------------------------- */
 
-static const char *stricter(const char *have, const char *level)
+/* The most open of the sources: versions that are not public say so themselves. */
+static const char *more_open(const char *have, const char *level)
 {
     const char *access = strcmp(level, "public") == 0        ? "PUBLIC"
                          : strcmp(level, "generalized") == 0 ? "RESTRICTED"
                                                              : "NON_PUBLIC";
-    bool up = strcmp(access, "NON_PUBLIC") == 0 ||
-              (strcmp(access, "RESTRICTED") == 0 && strcmp(have, "PUBLIC") == 0);
-    return up || !*have ? access : have;
+    if (!*have || strcmp(access, "PUBLIC") == 0 || strcmp(have, "NON_PUBLIC") == 0)
+        return access;
+    return have;
 }
 
 static enum rc take_source(void *ctx, const struct public_member *m, struct err *err)
@@ -72,7 +73,7 @@ static enum rc take_source(void *ctx, const struct public_member *m, struct err 
     d->license = *d->license ? d->license : text_of(doc, "license");
     d->boundary_type = *d->boundary_type ? d->boundary_type : text_of(doc, "boundary_type");
     d->modified = strcmp(updated, d->modified) > 0 ? updated : d->modified;
-    d->access = stricter(d->access, text_of(doc, "sensitivity"));
+    d->access = more_open(d->access, text_of(doc, "sensitivity"));
     d->at = m->d.at > d->at ? m->d.at : d->at;
     etag_int(&d->gens, m->d.gen);
     return RC_OK;
@@ -180,7 +181,6 @@ enum rc dcat_read(struct req *r, struct str collection, int64_t versions, struct
                              .license = "",
                              .boundary_type = "",
                              .access = "",
-                             .qa_status = "",
                              .gens = {0xcbf29ce484222325u}};
     d.versions = arena_zalloc(r->arena, (size_t)versions * sizeof *d.versions);
     struct reading *x = ARENA_NEW(r->arena, struct reading);

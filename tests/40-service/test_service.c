@@ -316,6 +316,10 @@ static const char *value_of(const char *pattern, enum whose who)
                : who == RESTRICTED ? "kansas/items/caves-v1"
                : who == SOVEREIGN  ? "canary-sov-collection/items/" SOV_ID "-v1"
                                    : "never-was-here/items/never-was-here-v1";
+    if (strstr(pattern, "{collection}"))
+        return who == PUBLIC || who == RESTRICTED ? "kansas"
+               : who == SOVEREIGN                 ? "canary-sov-collection"
+                                                  : "never-was-here";
     if (strstr(pattern, "{source}"))
         return who == PUBLIC       ? "roads"
                : who == RESTRICTED ? "caves"
