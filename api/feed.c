@@ -199,7 +199,8 @@ enum rc feed_list(struct req *r, struct resp *w, struct err *err)
     struct feed_query q;
     struct feed_page page = {0};
     int64_t first_seq = -1;
-    struct feed_page_out x = {.out = &w->body, .base = r->base, .q = &q, .conf = &r->inst->conf};
+    struct feed_page_out x = {
+        .out = &w->body, .base = r->base, .q = &q, .conf = r->inst ? &r->inst->conf : NULL};
     TRY(read_query(r, &q, err));
     TRY(choose(r, w, false, &x.format, err));
     q.format = req_param(r, "f").p ? x.format->name : NULL;
