@@ -1,4 +1,4 @@
-/* documents: /prov/{run} and /deltas/{delta}.
+/* documents: /deltas/{delta}.
  *
  * Invariants
  *   1. A document leaves as it is stored, with base marks replaced; nothing is added or read from
@@ -6,7 +6,6 @@
  * Called by the route table. */
 #include "api/documents.h"
 
-#define RUN_ID_MAX 36
 #define DELTA_ID_MAX 64
 
 enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d, struct err *err)
@@ -19,16 +18,6 @@ enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d, 
     etag_set(&e, w);
     w->last_modified = d->at;
     return RC_OK;
-}
-
-enum rc prov_one(struct req *r, struct resp *w, struct err *err)
-{
-    struct public_doc d = {0};
-    struct str id = r->path_vars[0];
-    if (!str_is_slug(id, RUN_ID_MAX))
-        return route_not_found(err);
-    TRY(route_lookup(public_prov_get(r->ledger, r->arena, id, &d, err), err));
-    return document_put(r, w, &d, err);
 }
 
 enum rc delta_one(struct req *r, struct resp *w, struct err *err)

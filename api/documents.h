@@ -12,7 +12,7 @@ MUST_CHECK enum rc document_put(struct req *r, struct resp *w, const struct publ
                                 struct err *err);
 
 route_fn sources_list, sources_one; /* sources.c */
-route_fn prov_one, delta_one;       /* documents.c */
+route_fn delta_one;                 /* documents.c */
 route_fn asset_one, manifest_one;   /* assets.c */
 route_fn health_live, health_ready; /* health.c */
 route_fn metrics_text;              /* metrics.c */

@@ -4,6 +4,7 @@
  *   1. One row more than the page is read: whether there is a next page is known, not guessed.
  *   2. Going back reads in the other direction; the page is turned before it leaves. */
 #include "api/stac.h"
+#include "api/prov.h"
 
 #include <stdlib.h>
 
@@ -203,6 +204,7 @@ enum rc stac_item_one(struct req *r, struct resp *w, struct err *err)
     TRY(route_lookup(public_item_get(r->ledger, r->arena, collection, id, &i, err), err));
     TRY(public_meta_get(r->ledger, r->arena, &m, err));
     stac_put_item(&w->body, &i, r->base);
+    prov_link(w, r->base, i.doc);
     struct etag e = etag_start(m.policy_version, r->base);
     etag_int(&e, i.gen);
     etag_str(&e, i.latest);
