@@ -22,7 +22,7 @@ struct approval_ask {
     const char *id; /* of an event, or of a level request */
     bool approve;
     const char *reviewer, *note;
-    const struct policy *policy;
+    const struct policy *policy; /* NULL: it was decided before, and is taken from the log */
     struct request_key key; /* empty: none */
 };
 /* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */

@@ -325,9 +325,8 @@ static enum rc refuse_superseded(struct ledger *l, int64_t cand, int64_t src, st
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-static enum rc record_decision(struct ledger *l, const char *word, int64_t src,
-                               const char *event_id, const char *reviewer, const char *note,
-                               int64_t now, struct err *err)
+enum rc inbox_log_decision(struct ledger *l, const char *word, int64_t src, const char *event_id,
+                           const char *reviewer, const char *note, int64_t now, struct err *err)
 {
     CLEANUP(buf_release) struct buf body;
     buf_init(&body, 1u << 16);
@@ -351,7 +350,7 @@ static enum rc decide(struct ledger *l, const char *event_id, bool approve, cons
     if (approve)
         TRY(refuse_superseded(l, cand, src, err));
     TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", event_id, run, word, reviewer, note, now));
-    TRY(record_decision(l, word, src, event_id, reviewer, note, now, err));
+    TRY(inbox_log_decision(l, word, src, event_id, reviewer, note, now, err));
     if (approve)
         return query_run(l, Q_INBOX_FREE, err, "ii", cand, now);
     TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));
