@@ -24,8 +24,7 @@ struct file {
 
 static enum rc fail(struct err *err, const char *doing, const char *path)
 {
-    return err_set(err, RC_IO, "", "cannot %s %s: %s", doing, path,
-                   strerror(errno));
+    return err_set(err, RC_IO, "", "cannot %s %s: %s", doing, path, strerror(errno));
 }
 
 /* ---- rendering --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* approval: decisions of people about what waits. */
 #include "ledger/approval.h"
 
+#include "ledger/inbox.h"
 #include "ledger/query.h"
 
 /* What an id names, as it is inside the transaction. */

@@ -23,7 +23,7 @@ struct approval_ask {
     bool approve;
     const char *reviewer, *note;
     const struct policy *policy; /* NULL: it was decided before, and is taken from the log */
-    struct request_key key; /* empty: none */
+    struct request_key key;      /* empty: none */
 };
 /* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,

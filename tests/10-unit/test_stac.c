@@ -88,7 +88,8 @@ static void collection(void **state)
     (void)state;
     arena_init(&a, 1 << 20);
     assert_rc(stac_collection(&a, "boundaries", &doc, &err), RC_OK);
-    change_golden("collection.json", doc); /* whole only as served, with extent and links: 50-e2e/stac.sh */
+    change_golden("collection.json",
+                  doc); /* whole only as served, with extent and links: 50-e2e/stac.sh */
     arena_release(&a);
 }
 
