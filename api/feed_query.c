@@ -238,7 +238,7 @@ enum rc feed_query_set(struct feed_query *q, const char *name, struct str value,
 static void put_value(struct buf *out, struct str v)
 {
     for (size_t i = 0; i < v.n; i++) {
-        if (memchr(",:/", v.p[i], 3))
+        if (v.p[i] == ',' || v.p[i] == ':' || v.p[i] == '/')
             buf_byte(out, v.p[i]);
         else
             http_encode(out, (struct str){v.p + i, 1});

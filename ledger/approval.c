@@ -1,7 +1,7 @@
 /* approval: decisions of people about what waits. */
 #include "ledger/approval.h"
 
-#include "ledger/inbox.h"
+#include "core/json.h"
 #include "ledger/query.h"
 
 /* What an id names, as it is inside the transaction. */
@@ -85,18 +85,33 @@ static enum rc refuse_superseded(struct ledger *l, const struct subject *x, stru
 
 /* ---- deciding ---------------------------------------------------------------------------------- */
 
+enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *event_id,
+                     const char *reviewer, const char *note, int64_t now, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, 1u << 16);
+    buf_puts(&body, "{\"note\":");
+    json_put_str(&body, str_of(note));
+    buf_puts(&body, ",\"reviewer\":");
+    json_put_str(&body, str_of(reviewer));
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_INVALID, "note", "is too long");
+    return replay_append(l, now, word, src, event_id, buf_view(&body), err);
+}
+
 static enum rc write(struct ledger *l, const struct approval_ask *ask, const struct subject *x,
                      int64_t now, struct err *err)
 {
     const char *word = ask->approve ? "approve" : "reject";
     if (x->level) {
         TRY(query_run(l, Q_LEVEL_DECIDE, err, "ittti", x->no, word, ask->reviewer, ask->note, now));
-        return inbox_log_decision(l, ask->approve ? "level.approve" : "level.reject", x->src_no,
-                                  ask->id, ask->reviewer, ask->note, now, err);
+        return approval_log(l, ask->approve ? "level.approve" : "level.reject", x->src_no, ask->id,
+                            ask->reviewer, ask->note, now, err);
     }
     TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", ask->id, x->run_id, word, ask->reviewer,
                   ask->note, now));
-    TRY(inbox_log_decision(l, word, x->src_no, ask->id, ask->reviewer, ask->note, now, err));
+    TRY(approval_log(l, word, x->src_no, ask->id, ask->reviewer, ask->note, now, err));
     return query_run(l, Q_HELD_FREE, err, "ii", x->no, now);
 }
 

@@ -28,6 +28,10 @@ struct approval_ask {
 /* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,
                                    struct err *err);
+/* The replay row of a person's decision, from which it can be made again. Inside a transaction. */
+MUST_CHECK enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *id,
+                                const char *reviewer, const char *note, int64_t now,
+                                struct err *err);
 /* The source that an id is about, whatever its state; RC_NOT_FOUND. */
 MUST_CHECK enum rc approval_source(struct ledger *l, const char *id, int64_t *ret_src,
                                    struct err *err);

@@ -45,10 +45,6 @@ MUST_CHECK enum rc inbox_claim_again(struct ledger *l, struct arena *a, const ch
 /* Gives a candidate up that killed its workers, with its replay row. Inside a transaction. */
 MUST_CHECK enum rc inbox_poison_event(struct ledger *l, const char *event, int64_t now,
                                       struct err *err);
-/* The replay row of a person's decision, from which it can be made again. Inside a transaction. */
-MUST_CHECK enum rc inbox_log_decision(struct ledger *l, const char *word, int64_t src,
-                                      const char *event_id, const char *reviewer, const char *note,
-                                      int64_t now, struct err *err);
 /* Expired leases, and those of an owner known to be dead, become ready again; their unfinished
  * runs fail and are rolled back. owner NULL: by time only. Own transaction when there is work. */
 MUST_CHECK enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t *ret_n,
