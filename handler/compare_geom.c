@@ -215,7 +215,9 @@ static bool farthest(struct valid *v, const struct geom *g, const GEOSPreparedGe
 {
     for (size_t i = 0; i < g->n; i++) {
         double d = 0;
-        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(v->geos, g->x[i], g->y[i]);
+        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(
+            v->geos, g->x[i],
+            g->y[i]); /* NOLINT(clang-analyzer-core.NullDereference): n > 0 has points */
         bool ok = at && GEOSPreparedDistance_r(v->geos, p, at, &d) == 1 && isfinite(d);
         GEOSGeom_destroy_r(v->geos, at);
         if (!ok)

@@ -1,7 +1,6 @@
 /* approval: decisions of people about what waits. */
 #include "ledger/approval.h"
 
-#include "core/json.h"
 #include "ledger/query.h"
 
 /* What an id names, as it is inside the transaction. */
@@ -84,21 +83,6 @@ static enum rc refuse_superseded(struct ledger *l, const struct subject *x, stru
 }
 
 /* ---- deciding ---------------------------------------------------------------------------------- */
-
-enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *event_id,
-                     const char *reviewer, const char *note, int64_t now, struct err *err)
-{
-    CLEANUP(buf_release) struct buf body;
-    buf_init(&body, 1u << 16);
-    buf_puts(&body, "{\"note\":");
-    json_put_str(&body, str_of(note));
-    buf_puts(&body, ",\"reviewer\":");
-    json_put_str(&body, str_of(reviewer));
-    buf_byte(&body, '}');
-    if (buf_rc(&body) != RC_OK)
-        return err_set(err, RC_INVALID, "note", "is too long");
-    return replay_append(l, now, word, src, event_id, buf_view(&body), err);
-}
 
 static enum rc write(struct ledger *l, const struct approval_ask *ask, const struct subject *x,
                      int64_t now, struct err *err)
