@@ -213,11 +213,9 @@ static GEOSGeometry *lines_of(struct valid *v, const struct geom *g)
 static bool farthest(struct valid *v, const struct geom *g, const GEOSPreparedGeometry *p,
                      double *ret)
 {
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; g->x && g->y && i < g->n; i++) {
         double d = 0;
-        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(
-            v->geos, g->x[i],
-            g->y[i]); /* NOLINT(clang-analyzer-core.NullDereference): n > 0 has points */
+        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(v->geos, g->x[i], g->y[i]);
         bool ok = at && GEOSPreparedDistance_r(v->geos, p, at, &d) == 1 && isfinite(d);
         GEOSGeom_destroy_r(v->geos, at);
         if (!ok)
