@@ -25,6 +25,7 @@ static struct health health_of(const struct public_source_row *s, bool template,
                              .failures = s->failures,
                              .next_check_at = s->next_check_at,
                              .removed_at = s->removed_at,
+                             .stream_down_at = s->stream_down_at,
                              .last_outcome = s->last_outcome};
     health_judge(&f, now, &h);
     return h;

@@ -97,6 +97,8 @@ struct fetch_req {
     int64_t max_body;       /* bytes; required but for HEAD */
     int64_t timeout_ms;     /* whole attempt; required */
     int attempts;           /* 0: as configured */
+    int64_t quiet_s;        /* > 0: a transfer that stays open; it ends when not a byte came for so
+                               long, not by its speed */
     /* Called before the first body byte of each attempt, or at its end when the body is empty:
      * forget what came before. res holds status and headers. Return RC_OK to receive the body,
      * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor

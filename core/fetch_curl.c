@@ -271,6 +271,11 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
         SET(TIMEOUT_MS, (long)s->left_ms);
     }
     s->told_ms = s->left_ms;
+    if (s->job->quiet_s != s->told_quiet_s) {
+        SET(LOW_SPEED_LIMIT, s->job->quiet_s ? 1L : FETCH_LOW_SPEED_BPS);
+        SET(LOW_SPEED_TIME, s->job->quiet_s ? s->job->quiet_s : s->f->low_speed_s);
+    }
+    s->told_quiet_s = s->job->quiet_s;
     if (s->job->pin || s->pinned) {
         SET(PINNEDPUBLICKEY, s->job->pin);
     }
@@ -281,6 +286,7 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
     if (rc != CURLE_OK) { /* who knows what it was told: all of it again */
         s->told_method = FETCH_POST;
         s->told_ms = 0;
+        s->told_quiet_s = -1;
         s->pinned = true;
     }
     return rc;

@@ -108,6 +108,7 @@ struct fetch_job {
     size_t n_lines;
     int64_t max_body, timeout_ms;
     int attempts_max, attempts;
+    long quiet_s;
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
     enum rc (*on_body)(void *ctx, const void *p, size_t n);
     void (*on_done)(void *ctx, const struct fetch_res *res);
@@ -150,6 +151,7 @@ struct fetch_slot {
     enum fetch_method told_method;
     bool pinned;
     int64_t told_ms;
+    long told_quiet_s;
     char error[CURL_ERROR_SIZE];
     struct fetch_res res;
 };

@@ -89,6 +89,8 @@ static enum rc limits_check(const struct fetch_req *req, enum fetch_method metho
         return err_set(err, RC_INVALID, "max_body", "must be at least 1");
     if (req->timeout_ms < 1 || req->timeout_ms > INT32_MAX)
         return err_set(err, RC_INVALID, "timeout_ms", "must be between 1 and %d", INT32_MAX);
+    if (req->quiet_s < 0 || req->quiet_s > INT32_MAX)
+        return err_set(err, RC_INVALID, "quiet_s", "must be between 0 and %d", INT32_MAX);
     if (req->attempts < 0)
         return err_set(err, RC_INVALID, "attempts", "must not be negative");
     if (req->pin_sha256 && !pin_ok(req->pin_sha256))
@@ -145,6 +147,7 @@ enum rc fetch_job_new(const struct fetch_req *req, int default_attempts, struct 
     *j = (struct fetch_job){.method = method,
                             .max_body = req->max_body,
                             .timeout_ms = req->timeout_ms,
+                            .quiet_s = (long)req->quiet_s,
                             .attempts_max = req->attempts ? req->attempts : default_attempts,
                             .on_begin = req->on_begin,
                             .on_body = req->on_body,

@@ -23,6 +23,7 @@ struct detect {
     const struct instance *inst;
     detect_fn *done;
     detect_dropped_fn *dropped;
+    detect_told_fn *told;
     void *ctx;
     struct spool_dir spool;
     struct look_env env;
@@ -114,6 +115,11 @@ void detect_free(struct detect **dp)
 void detect_on_dropped(struct detect *d, detect_dropped_fn *fn)
 {
     d->dropped = fn;
+}
+
+void detect_on_told(struct detect *d, detect_told_fn *fn)
+{
+    d->told = fn;
 }
 
 void detect_wake_fd(struct detect *d, int fd)
@@ -228,6 +234,19 @@ static void end_unreadable(struct look *k, const struct err *why)
     k->env->ended(k->env->ctx, k);
 }
 
+/* Before anything is sent: an event that comes later is for another check. */
+static enum rc hear_stream(struct detect *d, struct look *k, struct err *err)
+{
+    bool open = false;
+    bool has = d->told && strcmp(k->source.detector, "sse") == 0;
+    const char *id = has ? d->told(d->ctx, k->source.no, &open) : NULL;
+    if (!id)
+        return RC_OK;
+    k->told = arena_strdup(&k->arena, id);
+    k->result.streaming = open;
+    return k->told ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for another check");
+}
+
 static enum rc add(struct detect *d, int64_t src_no, const char *due_because, int64_t request_no,
                    struct err *err)
 {
@@ -241,6 +260,8 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
         why = *err;
         rc = load_unreadable(d, k, src_no, err);
     }
+    if (rc == RC_OK)
+        rc = hear_stream(d, k, err);
     if (rc != RC_OK) {
         look_free(&k);
         return rc;

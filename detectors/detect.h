@@ -40,6 +40,10 @@ void detect_free(struct detect **d);
 typedef void detect_dropped_fn(void *ctx, const struct source *s, const struct check_result *r,
                                const struct err *why);
 void detect_on_dropped(struct detect *d, detect_dropped_fn *fn);
+/* How a source with an event stream learns how that stands, when a check of it begins: the id of the
+ * newest event ("" for none), NULL when the source has no stream; *ret_open: is it open? */
+typedef const char *detect_told_fn(void *ctx, int64_t src_no, bool *ret_open);
+void detect_on_told(struct detect *d, detect_told_fn *fn);
 /* May another check be added now without waiting (invariant 4)? */
 bool detect_has_room(const struct detect *d);
 size_t detect_room(const struct detect *d); /* how many? */

@@ -60,6 +60,7 @@ struct answer {
     struct str text; /* the collected body of a 200; p is NULL when there is none */
     const struct source *source;
     struct arena *arena; /* lives as long as the check; capped */
+    const char *told;    /* id of the newest event that came before this check; NULL: none */
     void **memo;         /* what the kind remembers between the asks of this check; NULL at first */
 };
 

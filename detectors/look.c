@@ -1,5 +1,6 @@
 /* look: see the header. */
 #include "core/clock.h"
+#include "detectors/headers.h"
 #include "detectors/look.h"
 #include "detectors/window.h"
 
@@ -83,8 +84,12 @@ static void set_next(struct look *k, const struct fetch_res *res, int64_t last, 
     struct check_state *st = &k->result.state;
     st->interval_s = window_interval(&k->source, st, conf, k->result.outcome, last);
     st->next_check_at = window_next(&k->source, st, conf, now).at;
-    bool wait = res && outcome_failure(k->result.outcome) && st->next_check_at >= 0;
-    if (wait && st->next_check_at < now + res->retry_after_ms)
+    if (st->next_check_at < 0)
+        return;
+    bool failed = outcome_failure(k->result.outcome);
+    if (k->result.streaming && !failed && st->next_check_at < now + LOOK_STREAMING_MS)
+        st->next_check_at = now + LOOK_STREAMING_MS;
+    if (res && failed && st->next_check_at < now + res->retry_after_ms)
         st->next_check_at = now + res->retry_after_ms;
 }
 
@@ -220,6 +225,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
                        .source = &k->source,
                        .arena = &k->arena,
                        .memo = &k->memo,
+                       .told = k->told,
                        .accepted = k->env->accept};
     k->result.http = res->http;
     k->result.attempts += res->attempts;
@@ -240,27 +246,6 @@ static void on_done(void *ctx, const struct fetch_res *res)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* A probe may be declared elsewhere: secrets and the pin are for the source's own origin (I12). */
-static bool at_home(const struct look *k)
-{
-    return !k->ask.url || fetch_url_same_origin(k->ask.url, k->source.url);
-}
-
-static bool is_secret(const struct source_header *h)
-{
-    return str_starts(str_of(h->value), STR("secret:"));
-}
-
-static enum rc put_header(struct look *k, const struct source_header *h, struct fetch_header *ret,
-                          struct err *err)
-{
-    *ret = (struct fetch_header){h->name, h->value, false};
-    if (!is_secret(h))
-        return RC_OK;
-    ret->secret = true;
-    return instance_secret(&k->arena, k->env->inst, h->value + strlen("secret:"), &ret->value, err);
-}
-
 static enum rc put_headers(struct look *k, struct fetch_header *h, size_t *ret_n, struct err *err)
 {
     const struct check_state *st = &k->result.state;
@@ -269,11 +254,16 @@ static enum rc put_headers(struct look *k, struct fetch_header *h, size_t *ret_n
         h[n++] = (struct fetch_header){"If-None-Match", st->etag, false};
     if (k->ask.if_modified_since)
         h[n++] = (struct fetch_header){"If-Modified-Since", st->last_modified, false};
-    for (size_t i = 0; i < k->source.n_headers; i++)
-        if (at_home(k) || !is_secret(&k->source.headers[i]))
-            TRY(put_header(k, &k->source.headers[i], &h[n++], err));
+    /* A probe may be declared elsewhere: secrets and the pin are for the source's own origin. */
+    TRY(headers_add(&k->arena, k->env->inst, &k->source, k->ask.url, h, &n, err));
     *ret_n = n;
     return RC_OK;
+}
+
+static const char *pin_of(const struct look *k)
+{
+    bool pinned = k->source.pin_sha256[0] && headers_at_home(&k->source, k->ask.url);
+    return pinned ? k->source.pin_sha256 : NULL;
 }
 
 static void send_ask(struct look *k)
@@ -285,7 +275,7 @@ static void send_ask(struct look *k)
         .method = k->ask.head ? "HEAD" : "GET",
         .url = k->ask.url ? k->ask.url : k->source.url,
         .headers = headers,
-        .pin_sha256 = k->source.pin_sha256[0] && at_home(k) ? k->source.pin_sha256 : NULL,
+        .pin_sha256 = pin_of(k),
         .max_body = k->ask.collect > 0 ? k->ask.collect : max_body,
         .timeout_ms = k->ask.head ? conf->head_timeout_ms : conf->fetch_timeout_ms,
         .on_begin = on_begin,

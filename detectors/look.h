@@ -7,15 +7,20 @@
  *
  * Invariants
  *   1. A started look ends exactly once, with one outcome, also when memory or disk fail.
- *   2. Secrets are resolved for each request, live in the look's arena and nowhere else (I12).
+ *   2. What headers.h resolves lives in the look's arena (I12).
  *   3. The digest of a result is that of the file it leaves in the spool.
  */
 #ifndef FRESHET_DETECTORS_LOOK_H
 #define FRESHET_DETECTORS_LOOK_H
 
 #include <sys/queue.h>
+#include "core/clock.h"
 #include "detectors/detector.h"
 #include "detectors/spool.h"
+
+/* While its event stream is open a source is looked at when that says so, and once a day: a stream
+ * that is silent by mistake is found out. */
+#define LOOK_STREAMING_MS DAY_MS
 
 struct look;
 typedef void look_ended_fn(void *ctx, struct look *k);
@@ -55,6 +60,7 @@ struct look {
     struct spool spool;
     struct buf text;            /* a body that is collected */
     void *memo;                 /* of the kind */
+    const char *told;           /* the id of the newest event of its stream; NULL: has none */
     int64_t ignored;            /* bytes of a body that nobody wants */
     struct err trouble;         /* of our own; RC_OK when none */
     struct check_result result; /* result.state is moved by judge */

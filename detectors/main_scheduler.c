@@ -1,6 +1,7 @@
 /* freshet-scheduler: looks at sources when they are due or asked for. One per instance.
  *
- *   every 200 ms: new requests? sources due?   always: drive checks, commit what has ended
+ *   every 200 ms: new requests? sources due?   always: drive checks and event streams, commit what
+ *                                              has ended
  *
  * Invariants
  *   1. One scheduler per instance: it holds run/scheduler.lock (flock) as long as it lives.
@@ -20,6 +21,7 @@
 #include "core/log.h"
 #include "detectors/detect.h"
 #include "detectors/orders.h"
+#include "detectors/streams.h"
 
 #define POLL_MS 200
 #define REFILL 128    /* room for so many is worth a look at what is due */
@@ -46,6 +48,7 @@ struct scheduler {
     struct ledger *ledger;
     struct detect *detect;
     struct orders *orders;
+    struct streams *streams;
     int lock, signals;
     bool stop, polled;
     int64_t polled_at, beat_at; /* clock_mono */
@@ -82,7 +85,14 @@ static void on_checked(void *ctx, const struct source *s, const struct check_res
     struct scheduler *sc = ctx;
     if (r->request_no)
         orders_count(sc->orders, r->request_no);
+    streams_checked(sc->streams, r);
     tell_check(s, r);
+}
+
+static const char *on_told(void *ctx, int64_t src_no, bool *ret_open)
+{
+    const struct scheduler *sc = ctx;
+    return streams_told(sc->streams, src_no, ret_open);
 }
 
 /* Its order is not kept waiting for what will not come. */
@@ -183,6 +193,7 @@ static enum rc turn(struct scheduler *sc, struct err *err)
     TRY(poll_ledger(sc, err));
     TRY(add_due(sc, err));
     TRY(orders_feed(sc->orders, sc->detect, err));
+    TRY(streams_turn(sc->streams, sc->detect, err));
     TRY(detect_drive(sc->detect, POLL_MS, &open, err));
     TRY(orders_finish(sc->orders, clock_now(), err));
     read_signals(sc);
@@ -264,7 +275,9 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
     TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
     TRY(orders_new(sc->ledger, &sc->orders, err));
     TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
+    TRY(streams_new(sc->ledger, &sc->inst, &sc->streams, err));
     detect_on_dropped(sc->detect, on_dropped);
+    detect_on_told(sc->detect, on_told);
     detect_wake_fd(sc->detect, sc->signals);
     detect_sweep(sc->detect, clock_now() - SPOOL_KEEP_MS);
     return RC_OK;
@@ -272,6 +285,7 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
 
 static void release(struct scheduler *sc)
 {
+    streams_free(&sc->streams);
     detect_free(&sc->detect);
     orders_free(&sc->orders);
     ledger_close(&sc->ledger);

@@ -65,13 +65,16 @@ static void make_entry(yyjson_mut_doc *d, yyjson_mut_val *o)
 static enum rc make_vintage(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o, const char *year,
                             struct err *err)
 {
-    yyjson_mut_val *probe = yyjson_mut_obj_get(o, "probe");
-    const char *url = yyjson_mut_get_str(yyjson_mut_obj_get(probe, "url"));
-    char *filled = url ? fill_year(a, url, year) : NULL;
-    if (url && !filled)
-        return err_set(err, RC_NOMEM, "", "no memory for a vintage");
-    if (url)
-        put(d, probe, "url", filled);
+    static const char *const with_url[] = {"probe", "sse"};
+    for (size_t i = 0; i < ARRAY_LEN(with_url); i++) {
+        yyjson_mut_val *options = yyjson_mut_obj_get(o, with_url[i]);
+        const char *url = yyjson_mut_get_str(yyjson_mut_obj_get(options, "url"));
+        char *filled = url ? fill_year(a, url, year) : NULL;
+        if (url && !filled)
+            return err_set(err, RC_NOMEM, "", "no memory for a vintage");
+        if (url)
+            put(d, options, "url", filled);
+    }
     return RC_OK;
 }
 

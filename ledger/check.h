@@ -62,6 +62,7 @@ struct check_result {
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
     bool unexpected;
+    bool streaming;   /* its event stream was open when the check began */
     bool deleted;     /* gone, so often and so long that it counts: a candidate as well */
     const char *hint; /* a literal or in the owner's arena: what tells this version from others;
                              NULL: digest or validator */

@@ -58,6 +58,18 @@ static void time_or_never(int64_t at, char out[TIME_MAX])
                  text); /* without the fraction, which is noise to people */
 }
 
+static void say_of_ok(const struct health_facts *f, struct health *h)
+{
+    char at[TIME_MAX];
+    if (f->template) {
+        snprintf(h->reason, sizeof h->reason, "A template: its vintages are sources of their own.");
+    } else if (f->stream_down_at > 0) {
+        time_or_never(f->stream_down_at, at);
+        snprintf(h->reason, sizeof h->reason,
+                 "Its event stream is down since %s; it is polled meanwhile.", at);
+    }
+}
+
 /* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
 static void say_why(const struct health_facts *f, struct health *h)
 {
@@ -101,10 +113,7 @@ static void say_why(const struct health_facts *f, struct health *h)
         snprintf(h->reason, room, "The upstream answers, but its bytes were last digested: %s.",
                  at);
         break;
-    case HEALTH_ok:
-        snprintf(h->reason, room, "%s",
-                 f->template ? "A template: its vintages are sources of their own." : "");
-        break;
+    case HEALTH_ok: say_of_ok(f, h); break;
     default: h->reason[0] = '\0'; break;
     }
 }

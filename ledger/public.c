@@ -258,7 +258,8 @@ static struct public_source_row view_source(const struct query *q)
         .last_outcome = col_view(q, 9),
         .verified_at = col_time(q, 10),
         .retired = col_i64(q, 11) != 0,
-        .removed_at = col_time(q, 12)};
+        .removed_at = col_time(q, 12),
+        .stream_down_at = col_time(q, 13)};
 }
 
 enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,

@@ -82,7 +82,8 @@ struct public_source_row {
     struct public_doc d;
     bool shown; /* may its health be shown? */
     bool retired;
-    int64_t checked_at, reached_at, verified_at, failures, next_check_at, removed_at;
+    int64_t checked_at, reached_at, verified_at, failures, next_check_at, removed_at,
+        stream_down_at;
 };
 MUST_CHECK enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
                                      struct public_source_row *ret, struct err *err);

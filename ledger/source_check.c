@@ -187,7 +187,7 @@ static enum rc check_push(yyjson_val *decl, const struct source *s, struct err *
 /* Options of a detector that is not the source's would be ignored. */
 static enum rc check_detector(yyjson_val *decl, const struct source *s, struct err *err)
 {
-    static const char *const with_options[] = {"probe", "manifest"};
+    static const char *const with_options[] = {"probe", "manifest", "sse"};
     for (size_t i = 0; i < ARRAY_LEN(with_options); i++) {
         const char *name = with_options[i];
         yyjson_val *v = yyjson_obj_get(decl, name);
@@ -204,6 +204,8 @@ enum rc source_check(yyjson_val *decl, const struct source *s, struct err *err)
     TRY(check_port(s->url, "url", err));
     if (*s->probe_url)
         TRY(check_port(s->probe_url, "probe.url", err));
+    if (*s->sse_url)
+        TRY(check_port(s->sse_url, "sse.url", err));
     TRY(check_pin(s, err));
     TRY(check_detector(decl, s, err));
     TRY(check_triggers(decl, s, err));

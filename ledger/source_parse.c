@@ -418,15 +418,13 @@ static enum rc read_options(yyjson_val *obj, const char *what, const struct opti
     return RC_OK;
 }
 
-static enum rc read_probe_expect(yyjson_val *obj, struct source *s, struct err *err)
+/* What must stand somewhere in a document: options are pointer and equals. */
+static enum rc read_expect(yyjson_val *obj, const char *what, const struct option options[2],
+                           struct err *err)
 {
-    const struct option options[] = {{"pointer", &s->probe_expect, POINTER},
-                                     {"equals", &s->probe_equals, WORD}};
-    if (!obj)
-        return RC_OK;
-    TRY(read_options(obj, "probe.expect", options, ARRAY_LEN(options), err));
-    if (!*s->probe_expect || !*s->probe_equals)
-        return err_set(err, RC_INVALID, "probe.expect",
+    TRY(read_options(obj, what, options, 2, err));
+    if (!**options[0].to || !**options[1].to)
+        return err_set(err, RC_INVALID, what,
                        "needs both, such as {\"pointer\":\"/name\", \"equals\":\"Counties\"}");
     return RC_OK;
 }
@@ -436,6 +434,8 @@ static enum rc read_probe(yyjson_val *decl, struct source *s, struct err *err)
     const struct option options[] = {{"url", &s->probe_url, URL},
                                      {"pointer", &s->probe_pointer, POINTER},
                                      {"expect", NULL, OBJECT}};
+    const struct option expect[] = {{"pointer", &s->probe_expect, POINTER},
+                                    {"equals", &s->probe_equals, WORD}};
     yyjson_val *obj = yyjson_obj_get(decl, "probe");
     bool wanted = strcmp(s->detector, "probe") == 0, given = obj && !yyjson_is_null(obj);
     s->probe_url = s->probe_pointer = s->probe_expect = s->probe_equals = "";
@@ -449,7 +449,23 @@ static enum rc read_probe(yyjson_val *decl, struct source *s, struct err *err)
     if (!*s->probe_pointer)
         return err_set(err, RC_INVALID, "probe.pointer",
                        "is required: a JSON pointer, such as /editingInfo/lastEditDate");
-    return read_probe_expect(yyjson_obj_get(obj, "expect"), s, err);
+    yyjson_val *of_doc = yyjson_obj_get(obj, "expect");
+    return of_doc ? read_expect(of_doc, "probe.expect", expect, err) : RC_OK;
+}
+
+static enum rc read_sse(yyjson_val *decl, struct source *s, struct err *err)
+{
+    const struct option options[] = {
+        {"url", &s->sse_url, URL}, {"event", &s->sse_event, WORD}, {"expect", NULL, OBJECT}};
+    const struct option expect[] = {{"pointer", &s->sse_expect, POINTER},
+                                    {"equals", &s->sse_equals, WORD}};
+    yyjson_val *obj = yyjson_obj_get(decl, "sse");
+    s->sse_url = s->sse_event = s->sse_expect = s->sse_equals = "";
+    if (!obj || yyjson_is_null(obj))
+        return RC_OK;
+    TRY(read_options(obj, "sse", options, ARRAY_LEN(options), err));
+    yyjson_val *of_data = yyjson_obj_get(obj, "expect");
+    return of_data ? read_expect(of_data, "sse.expect", expect, err) : RC_OK;
 }
 
 static enum rc read_manifest(yyjson_val *decl, struct source *s, struct err *err)
@@ -510,6 +526,7 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
                        detector_list, s->detector);
     TRY(read_level(decl, s, err));
     TRY(read_probe(decl, s, err));
+    TRY(read_sse(decl, s, err));
     TRY(read_manifest(decl, s, err));
     TRY(source_read_triggers(decl, s, err));
     TRY(read_headers(decl, s, err));
