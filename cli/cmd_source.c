@@ -10,6 +10,7 @@
 #include "handler/children.h"
 #include "handler/project.h"
 #include "ledger/promote.h"
+#include "ledger/stream.h"
 #include "ledger/trigger.h"
 
 #define CHECKS_SHOWN 5
@@ -140,6 +141,21 @@ static enum rc add_receipt_row(void *ctx, const struct check_receipt *r, struct 
     return RC_OK;
 }
 
+/* Of a source that has an event stream: how it stands with it. */
+static enum rc add_stream_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *root,
+                               const struct source *s)
+{
+    struct stream_state st;
+    TRY(stream_get(c->ledger, s->no, &st, &c->err));
+    if (!st.known)
+        return RC_OK;
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, root, "stream");
+    json_add_str(d, o, "state", st.up ? "up" : "down");
+    json_add_time(d, o, "since", st.at);
+    json_add_str(d, o, "reason", *st.note ? st.note : NULL);
+    return RC_OK;
+}
+
 static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
@@ -151,6 +167,8 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     state_learned(st, &c->inst.conf, &learned);
     yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
     yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
+    if (add_stream_json(c, l.doc, root, s) != RC_OK)
+        return cli_fail(c, c->command->name);
     yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, root, "learned");
     for (size_t i = 0; i < learned.n; i++)
         yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
@@ -188,6 +206,16 @@ static void print_declared(struct cli *c, const struct source *s)
     if (trigger_words(&c->arena, s, &windows, &c->err) == RC_OK)
         print_line(c, "windows", windows);
     print_line(c, "retired", s->retired_at >= 0 ? cli_time(c, s->retired_at) : "");
+}
+
+static void print_stream(struct cli *c, const struct source *s)
+{
+    struct stream_state st;
+    if (stream_get(c->ledger, s->no, &st, &c->err) != RC_OK || !st.known)
+        return;
+    print_line(c, "stream",
+               arena_printf(&c->arena, "%s since %s%s%s", st.up ? "up" : "down", cli_time(c, st.at),
+                            *st.note ? ": " : "", st.note));
 }
 
 static void print_health(const struct cli *c, const struct source *s, const struct check_state *st)
@@ -241,6 +269,7 @@ static int show_text(struct cli *c, const struct source *s, const struct check_s
     struct listing l = {.c = c};
     print_declared(c, s);
     print_health(c, s, st);
+    print_stream(c, s);
     print_gone(c, s, st);
     print_state(c, st);
     table_begin(&l.table, c, "latest checks|outcome|http|because|detail");

@@ -28,7 +28,8 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
                                 .changed_at = col_time(q, c + 15),
                                 .interval_s = col_i64(q, c + 16),
                                 .next_check_at = col_time(q, c + 17),
-                                .date_doubted = col_i64(q, c + 21) != 0};
+                                .date_doubted = col_i64(q, c + 21) != 0,
+                                .stream_down_at = col_time(q, c + 22)};
     ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
     col_copy(q, c, ret->etag, sizeof ret->etag);
     col_copy(q, c + 1, ret->last_modified, sizeof ret->last_modified);

@@ -22,6 +22,7 @@ struct check_state {
     bool head_refused, date_doubted;
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
+    int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
 };
