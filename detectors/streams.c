@@ -367,8 +367,10 @@ void streams_free(struct streams **p)
     if (!all)
         return;
     fetch_free(&all->fetch); /* first: it points to the streams */
-    while (!LIST_EMPTY(&all->list))
-        drop(LIST_FIRST(&all->list));
+    for (struct stream *s = LIST_FIRST(&all->list), *next; s; s = next) {
+        next = LIST_NEXT(s, link);
+        drop(s);
+    }
     free(all);
     *p = NULL;
 }

@@ -70,7 +70,7 @@ struct source {
     const char *probe_url,
         *probe_pointer; /* probe{url,pointer}; url: the source's own when absent */
     const char *probe_expect,
-        *probe_equals; /* probe.expect{pointer,equals}: what must stand there */
+        *probe_equals;   /* probe.expect{pointer,equals}: what must stand there */
     const char *sse_url; /* sse{url,event,expect{}}: the stream; the source's own when absent */
     const char *sse_event, *sse_expect, *sse_equals; /* which of its events count; "": all */
     struct source_manifest manifest;
