@@ -21,7 +21,7 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-MAX_SHOWN = 40
+MAX_SHOWN = 200
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[!-~]+")
 formats = jsonschema.FormatChecker(formats=())
@@ -42,7 +42,9 @@ def read_answers(folder):
             while line := f.readline():
                 method, rest = line.decode().split(" ", 1)
                 path, length = rest.rsplit(" ", 1)
-                yield method, path, f.read(int(length))
+                raw = f.read(int(length))
+                if len(raw) == int(length):  # else the client was killed while it wrote
+                    yield method, path, raw
 
 
 def split(raw):
