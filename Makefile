@@ -26,6 +26,7 @@ room_src  = $(filter-out $(1)/main_%.c,$(wildcard $(1)/*.c))
 archive   = $(B)/lib$(1).a
 $(foreach r,$(ROOMS),$(eval $(r)_OBJ := $(patsubst %.c,$(B)/%.o,$(call room_src,$(r)))))
 ledger_OBJ += $(B)/gen/schema.o
+api_OBJ    += $(B)/gen/schemas.o
 cli_OBJ    += $(B)/gen/templates.o
 core_OBJ   += $(B)/gen/version.o
 
@@ -94,6 +95,8 @@ $(B)/gen/schema.c: $(sort $(wildcard ledger/schema/*.sql)) build-aux/embed | $(B
 	build-aux/embed schema $(filter %.sql,$^) > $@
 $(B)/gen/templates.c: $(wildcard nginx/*.in) build-aux/embed | $(B)/gen/.dir
 	build-aux/embed templates $(filter %.in,$^) > $@
+$(B)/gen/schemas.c: $(sort $(wildcard schemas/*.schema.json)) build-aux/embed | $(B)/gen/.dir
+	build-aux/embed schemas $(filter %.json,$^) > $@
 $(B)/gen/version.c: FORCE | $(B)/gen/.dir
 	@printf '#include "core/version.h"\nconst char *const freshet_version = "%s";\nconst char *const freshet_commit = "%s";\n' \
 	  '$(VERSION)' '$(COMMIT)' > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@

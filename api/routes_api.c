@@ -3,12 +3,14 @@
 #include "api/dcat.h"
 #include "api/documents.h"
 #include "api/feed.h"
+#include "api/openapi.h"
 #include "api/prov.h"
 #include "api/stac.h"
 
 static const struct route routes[] = {
-#define ROW_API(method, pattern, fn, params, scope, flags, cache, produces, summary)               \
-    {method, pattern, fn, params, scope, flags, cache, produces, summary},
+#define SUMMARY(summary, ...) summary
+#define ROW_API(method, pattern, fn, params, scope, flags, cache, produces, ...)                   \
+    {method, pattern, fn, params, scope, flags, cache, produces, SUMMARY(__VA_ARGS__, 0)},
 #define ROW_INTAKE(...)
 #define X(program, ...) ROW_##program(__VA_ARGS__)
 #include "api/routes.def"

@@ -3,8 +3,9 @@
 
 static const struct route routes[] = {
 #define ROW_API(...)
-#define ROW_INTAKE(method, pattern, fn, params, scope, flags, cache, produces, summary)            \
-    {method, pattern, fn, params, scope, flags, cache, produces, summary},
+#define SUMMARY(summary, ...) summary
+#define ROW_INTAKE(method, pattern, fn, params, scope, flags, cache, produces, ...)                \
+    {method, pattern, fn, params, scope, flags, cache, produces, SUMMARY(__VA_ARGS__, 0)},
 #define X(program, ...) ROW_##program(__VA_ARGS__)
 #include "api/routes.def"
 #undef X

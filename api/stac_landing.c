@@ -147,7 +147,8 @@ static enum rc put_html(struct req *r, struct resp *w, struct err *err)
            "</p>\n<ul><li><a href=\"/stac/collections\">Collections</a></li>"
            "<li><a href=\"/stac/search\">Search</a></li>"
            "<li><a href=\"/stac/queryables\">What a filter can name</a></li>"
-           "<li><a href=\"/stac/conformance\">Conformance</a></li></ul>\n"
+           "<li><a href=\"/stac/conformance\">Conformance</a></li>"
+           "<li><a href=\"/docs\">API reference</a></li></ul>\n"
            "<table><caption>The first hundred collections</caption>\n"
            "<tr><th scope=\"col\">Collection</th><th scope=\"col\">Versions</th>"
            "<th scope=\"col\">Newest</th></tr>\n");

@@ -1,10 +1,13 @@
 /* docs: the reference pages of docs/, printed from the tables they describe. tests/00-arch compares
  * the committed pages with this output, so they cannot drift.
  * Called by main_freshet.c. */
+#include "api/openapi.h"
 #include "cli/cli.h"
 #include "cli/docs_sources.h"
 #include "handler/gate.h"
 #include "ledger/check.h"
+
+#define OPENAPI_ARENA_MAX (16u << 20) /* the schemas, parsed */
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
@@ -145,16 +148,31 @@ static void print_policies(void)
     printf("\n## policy.json as `freshet init` writes it\n\n```jsonc\n%s```\n", policy_sample);
 }
 
+/* ---- HTTP ------------------------------------------------------------------------------------ */
+
+/* The description of all addresses, for a server that is not running. */
+static void print_openapi(void)
+{
+    struct arena a;
+    struct err err = {0};
+    CLEANUP(buf_release) struct buf b;
+    arena_init(&a, OPENAPI_ARENA_MAX);
+    buf_init(&b, RESP_BODY_MAX);
+    if (openapi_write(&b, &a, STR(""), &err) == RC_OK)
+        printf("%.*s\n", STR_FMT(buf_view(&b)));
+    else
+        fprintf(stderr, "freshet: docs openapi: %s\n", err.msg);
+    arena_release(&a);
+}
+
 int cmd_docs(struct cli *c)
 {
     static const struct {
         const char *name;
         void (*print)(void);
-    } pages[] = {{"settings", print_settings},
-                 {"cli", print_cli},
-                 {"outcomes", print_outcomes},
-                 {"sources", docs_sources},
-                 {"policy", print_policies}};
+    } pages[] = {{"settings", print_settings}, {"cli", print_cli},
+                 {"outcomes", print_outcomes}, {"sources", docs_sources},
+                 {"policy", print_policies},   {"openapi", print_openapi}};
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
         if (strcmp(pages[i].name, c->args[0]) == 0) {
             pages[i].print();

@@ -11,6 +11,7 @@ struct embedded {
 };
 
 extern const struct embedded schema_files[];    /* ledger/schema, in number order */
+extern const struct embedded schemas_files[];   /* schemas/, by name */
 extern const struct embedded templates_files[]; /* nginx templates */
 
 #endif

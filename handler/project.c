@@ -212,7 +212,8 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
     row.how = how;
-    TRY(publish_source(l, &row, redact_time(s->level, "updated_at", now), err));
+    now = redact_time(s->level, "updated_at", now); /* Last-Modified of lists tells it */
+    TRY(publish_source(l, &row, now, err));
     bool described; /* its document is made of its name alone */
     TRY(publish_has_collection(l, s->collection, &described, err));
     if (described && how != PUBLISH_MEND)
@@ -301,7 +302,7 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
     TRY(redact_rows(g->a, g->s, &whole, &rows, err));
     if (g->mend)
         TRY(publish_withheld(g->l, &p, err));
-    return publish_rows(g->l, &p, g->now, err);
+    return publish_rows(g->l, &p, err);
 }
 
 enum rc project_mend_change(struct ledger *l, struct arena *a, const struct source *s,

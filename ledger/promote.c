@@ -143,7 +143,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
                                     .size = p->size,
                                     .media_type = p->media_type,
                                     .rows = &p->pub};
-    TRY(publish_rows(l, &pub, now, err));
+    TRY(publish_rows(l, &pub, err));
     if (p->etag)
         TRY(query_run(l, Q_STATE_VALIDATORS, err, "ittthii", p->source->no, p->etag,
                       p->last_modified, p->final_url, &p->sha, p->size, now));

@@ -86,14 +86,14 @@ static enum rc put_item(struct ledger *l, const struct publication *p, int64_t g
                      r->bbox[1], r->bbox[3]);
 }
 
-enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now, struct err *err)
+enum rc publish_rows(struct ledger *l, const struct publication *p, struct err *err)
 {
     const struct public_rows *r = p->rows;
     const struct source *s = p->source;
     int64_t gen;
     if (!r->entry.n)
         return RC_OK;
-    TRY(ledger_generation(l, now, &gen, err));
+    TRY(ledger_generation(l, r->shown_at, &gen, err)); /* Last-Modified of lists tells it */
     if (p->marked_id && r->marked.n)
         TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_id, r->marked, gen));
     TRY(query_run(l, Q_PUB_CHANGE, err,

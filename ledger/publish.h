@@ -49,8 +49,7 @@ struct publication {
     const char *media_type;
     const struct public_rows *rows;
 };
-MUST_CHECK enum rc publish_rows(struct ledger *l, const struct publication *p, int64_t now,
-                                struct err *err);
+MUST_CHECK enum rc publish_rows(struct ledger *l, const struct publication *p, struct err *err);
 /* Takes away what the rows of p do not have, because the level withholds it. */
 MUST_CHECK enum rc publish_withheld(struct ledger *l, const struct publication *p, struct err *err);
 

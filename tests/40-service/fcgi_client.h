@@ -5,7 +5,10 @@
  *   answer_free(&a); client_close(&c);
  *
  * An answer is `complete` when the end of the request came; `sent` tells that all of the request was
- * written. Nothing here asserts: what is missing is the test's to judge. */
+ * written. Nothing here asserts: what is missing is the test's to judge.
+ *
+ * With RECORD set to a folder, every answer is kept there once for tests/contract.sh, in a file per process: a
+ * line "method path length", then the answer as it came. */
 #ifndef FRESHET_TESTS_FCGI_CLIENT_H
 #define FRESHET_TESTS_FCGI_CLIENT_H
 
@@ -198,6 +201,42 @@ static inline void answer_take_apart(struct answer *a)
         a->status = (int)strtol(a->raw + 8, NULL, 10);
 }
 
+/* Has this process recorded the same before? A full table forgets nothing and learns nothing. */
+static inline bool answer_repeated(const struct ask *q, const struct answer *a)
+{
+    static uint64_t seen[8192];
+    uint64_t h = 0xcbf29ce484222325u;
+    for (const char *p = q->method ? q->method : "GET"; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    for (size_t i = 0; i < a->n; i++)
+        h = (h ^ (unsigned char)a->raw[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < 64; i++) {
+        uint64_t *slot = &seen[(h + i) % 8192];
+        if (*slot == h)
+            return true;
+        if (*slot == 0) {
+            *slot = h;
+            return false;
+        }
+    }
+    return false;
+}
+
+static inline void answer_record(const struct ask *q, const struct answer *a)
+{
+    const char *dir = getenv("RECORD");
+    char path[512];
+    if (!dir || !*dir || !a->complete || answer_repeated(q, a))
+        return;
+    snprintf(path, sizeof path, "%s/%ld.answers", dir, (long)getpid());
+    FILE *f = fopen(path, "a");
+    if (!f)
+        return;
+    fprintf(f, "%s %s %zu\n", q->method ? q->method : "GET", q->path, a->n);
+    fwrite(a->raw, 1, a->n, f);
+    fclose(f);
+}
+
 static inline struct answer client_ask(struct client *c, const struct ask *q)
 {
     static struct wire w;
@@ -206,6 +245,7 @@ static inline struct answer client_ask(struct client *c, const struct ask *q)
     a.sent = c->fd >= 0 && wire_send(c->fd, &w);
     a.complete = a.sent && answer_read(&a, c->fd);
     answer_take_apart(&a);
+    answer_record(q, &a);
     return a;
 }
 

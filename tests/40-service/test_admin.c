@@ -245,6 +245,52 @@ static void admin_refuses_bad_decisions(void **state)
     answer_free(&s);
 }
 
+/* What a handler gave up is listed, shown and put back. */
+static void admin_retries_a_dead_letter(void **state)
+{
+    char event[48], path[128], body[160];
+    (void)state;
+    see(&rivers, RIVERS_BODY " ", event);
+    sql("UPDATE inbox SET state = 'dead', reason = 'POISON' WHERE state = 'ready'");
+    struct answer a = admin("GET", "/admin/dead-letters", tok_replay, NULL, NULL);
+    assert_non_null(strstr(a.body, event));
+    answer_free(&a);
+    snprintf(path, sizeof path, "/admin/dead-letters/%s", event);
+    a = admin("GET", path, tok_replay, NULL, NULL);
+    assert_string_equal(member(a.body, "source_id"), "rivers");
+    assert_string_equal(member(a.body, "reason"), "POISON");
+    answer_free(&a);
+    snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", event);
+    a = admin("POST", "/admin/dead-letters", tok_replay, body, NULL);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(member(a.body, "decision"), "retry");
+    answer_free(&a);
+    assert_int_equal(sql_number("SELECT count(*) FROM inbox WHERE state = 'dead'"), 0);
+}
+
+/* A held change is promoted after the decision of a reviewer, whose name is the token's. */
+static void admin_approves_what_waits(void **state)
+{
+    char event[48], body[160];
+    char token[TOKEN_PLAIN_MAX];
+    int64_t no;
+    (void)state;
+    OK(token_create(led, "warden", SCOPE_APPROVE, -1, clock_now(), token, &no, &fix_err));
+    see(&caves, "{\"canary-res-content\":7}", event);
+    drain();
+    struct answer a = admin("GET", "/admin/approvals", token, NULL, NULL);
+    assert_non_null(strstr(a.body, event));
+    answer_free(&a);
+    snprintf(body, sizeof body,
+             "{\"event\":\"%s\",\"decision\":\"approve\",\"note\":\"looked at it\"}", event);
+    a = admin("POST", "/admin/approvals", token, body, NULL);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(member(a.body, "reviewer"), "warden");
+    answer_free(&a);
+    drain();
+    assert_string_equal(change_of(event).status, "finalized");
+}
+
 /* A count over all sources would tell how many are withheld. */
 static void admin_withholds_counts(void **state)
 {
@@ -291,6 +337,8 @@ int main(void)
         cmocka_unit_test(admin_hides_sovereign_rollbacks),
         cmocka_unit_test(admin_refuses_bad_decisions),
         cmocka_unit_test(admin_takes_a_rollback),
+        cmocka_unit_test(admin_approves_what_waits),
+        cmocka_unit_test(admin_retries_a_dead_letter),
     };
     return cmocka_run_group_tests(tests, make_world, drop_world);
 }

@@ -26,7 +26,9 @@ static void every_route_answers(void **state)
             assert_non_null(parsed(a.body));
         bool health = strcmp(r->cache, "no-store") == 0;
         assert_int_equal(answer_header(&a, "ETag")[0] == '"', !health);
-        assert_int_equal(answer_header(&a, "Last-Modified")[0] != 0, !health);
+        bool dated =
+            !health && (r->flags & ROUTE_LEDGER); /* what the build alone decides has no date */
+        assert_int_equal(answer_header(&a, "Last-Modified")[0] != 0, dated);
         answer_free(&a);
     }
 }

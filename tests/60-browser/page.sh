@@ -70,6 +70,20 @@ is "no error on the console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$wor
 is "one main heading, a language, a title" "$(count page '<h1')$(count page '<html lang="en"')$(count page '<title>')" 111
 lacks "no script but its own file" "$(cat "$work/page.html")" '<script>'
 
+# ---- the reference -----------------------------------------------------------------------------------
+look /docs docs
+docs=$(text docs)
+curl -s "$base/openapi.json" >"$work/openapi.json"
+is "every address of the description is on the page" "$(count docs 'class="address"')" \
+    "$(jq '[.paths[] | keys[]] | length' "$work/openapi.json")"
+is "and every schema" "$(count docs 'id="schema-')" "$(jq '.components.schemas | length' "$work/openapi.json")"
+has "with what it does" "$docs" "$(jq -r '.paths["/changes"].get.summary' "$work/openapi.json" | cut -d : -f 1)"
+lacks "the reference is not stuck at loading" "$docs" 'Loading…'
+is "no error on its console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/docs.log" | head -n 5)" ''
+is "nothing of it comes from elsewhere" "$(grep -o -E '(src|href)="(https?:)?//[^"]*"' "$work/docs.html")" ''
+is "it has one main heading, a language, a title" "$(count docs '<h1')$(count docs '<html lang="en"')$(count docs '<title>')" 111
+is "the first page leads to it" "$(count page 'href="/docs"')" 1
+
 # ---- would an error be noticed? --------------------------------------------------------------------
 printf '<script>console.error("planted")</script>' >"$work/planted.html"
 timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
