@@ -172,11 +172,12 @@ void freshness_reason(const struct public_fresh *f, const struct verdict *v,
         snprintf(text, room,
                  "The upstream no longer has it; what is here is the last version there was.");
     else if (v->state == FRESH_past_window)
-        snprintf(text, room, "The data is %lld days old; %lld are allowed.", age, allowed);
+        snprintf(text, room, "The data is %lld day%s old; %lld %s allowed.", age,
+                 age == 1 ? "" : "s", allowed, allowed == 1 ? "is" : "are");
     else if (strcmp(v->rule, "checks_fail") == 0)
         snprintf(text, room,
-                 "The last %lld checks failed, so nobody knows whether there is something newer.",
-                 (long long)f->failures);
+                 "The last %lld check%s failed, so nobody knows whether there is something newer.",
+                 (long long)f->failures, f->failures == 1 ? "" : "s");
     else if (strcmp(v->rule, "never_promoted") == 0)
         snprintf(text, room, "No version has passed all checks yet.");
     else if (strcmp(v->rule, "historical") == 0)
@@ -184,8 +185,8 @@ void freshness_reason(const struct public_fresh *f, const struct verdict *v,
                  "Declared historical: it is not expected to change, so no age is too old.");
     else if (strcmp(v->rule, "within_window") == 0)
         snprintf(text, room,
-                 "The data is %lld days old, %lld are allowed, and the last check worked.", age,
-                 allowed);
+                 "The data is %lld day%s old, %lld %s allowed, and the last check worked.", age,
+                 age == 1 ? "" : "s", allowed, allowed == 1 ? "is" : "are");
     else
         snprintf(text, room, "%s", states[v->state].meaning);
 }
