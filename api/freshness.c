@@ -163,21 +163,21 @@ static void put_ref(struct buf *b, const char *key, struct str base, const char 
     buf_printf(b, "%s%s\"", path, id);
 }
 
-/* The reason, for people. */
-static void put_reason(struct buf *b, const struct public_fresh *f, const struct verdict *v)
+void freshness_reason(const struct public_fresh *f, const struct verdict *v,
+                      char text[FRESH_REASON_MAX])
 {
     long long age = (long long)v->data_age_days, allowed = (long long)f->freshness_days;
-    char text[256];
-    size_t room = sizeof text;
+    size_t room = FRESH_REASON_MAX;
     if (is_removed(v))
         snprintf(text, room,
                  "The upstream no longer has it; what is here is the last version there was.");
     else if (v->state == FRESH_past_window)
-        snprintf(text, room, "The data is %lld days old; %lld are allowed.", age, allowed);
+        snprintf(text, room, "The data is %lld day%s old; %lld %s allowed.", age,
+                 age == 1 ? "" : "s", allowed, allowed == 1 ? "is" : "are");
     else if (strcmp(v->rule, "checks_fail") == 0)
         snprintf(text, room,
-                 "The last %lld checks failed, so nobody knows whether there is something newer.",
-                 (long long)f->failures);
+                 "The last %lld check%s failed, so nobody knows whether there is something newer.",
+                 (long long)f->failures, f->failures == 1 ? "" : "s");
     else if (strcmp(v->rule, "never_promoted") == 0)
         snprintf(text, room, "No version has passed all checks yet.");
     else if (strcmp(v->rule, "historical") == 0)
@@ -185,10 +185,16 @@ static void put_reason(struct buf *b, const struct public_fresh *f, const struct
                  "Declared historical: it is not expected to change, so no age is too old.");
     else if (strcmp(v->rule, "within_window") == 0)
         snprintf(text, room,
-                 "The data is %lld days old, %lld are allowed, and the last check worked.", age,
-                 allowed);
+                 "The data is %lld day%s old, %lld %s allowed, and the last check worked.", age,
+                 age == 1 ? "" : "s", allowed, allowed == 1 ? "is" : "are");
     else
         snprintf(text, room, "%s", states[v->state].meaning);
+}
+
+static void put_reason(struct buf *b, const struct public_fresh *f, const struct verdict *v)
+{
+    char text[FRESH_REASON_MAX];
+    freshness_reason(f, v, text);
     put_text(b, "text", text);
 }
 
@@ -278,8 +284,7 @@ static void mix(struct etag *e, const struct public_fresh *f, const struct verdi
     etag_int(e, v->data_age_days);
 }
 
-/* The date of the newest thing that shows: update, check, or the moment the verdict turned. */
-static int64_t shown_at(const struct public_fresh *f, const struct verdict *v)
+int64_t freshness_shown_at(const struct public_fresh *f, const struct verdict *v)
 {
     int64_t at = f->updated_at;
     if (is_restricted(f))
@@ -289,22 +294,21 @@ static int64_t shown_at(const struct public_fresh *f, const struct verdict *v)
     return aged && expires_at(f) > at ? expires_at(f) : at;
 }
 
-void freshness_validators(struct resp *w, const struct req *r, const struct public_meta *m,
-                          const struct public_fresh *f, const struct verdict *v)
+static void set_validators(struct resp *w, const struct req *r, const struct public_meta *m,
+                           const struct public_fresh *f, const struct verdict *v)
 {
     struct etag e = etag_start(m->policy_version, r->base);
     mix(&e, f, v);
     etag_set(&e, w);
-    w->last_modified = shown_at(f, v);
+    w->last_modified = freshness_shown_at(f, v);
     w->etag_only = true; /* a title or a hold moves no date */
 }
 
-enum rc freshness_find(struct req *r, struct public_meta *ret_m, struct public_fresh *ret,
-                       struct verdict *ret_v, struct err *err)
+enum rc freshness_find(struct req *r, struct public_fresh *ret, struct verdict *ret_v,
+                       struct err *err)
 {
     if (!str_is_slug(r->path_vars[0], SOURCE_ID_MAX))
         return route_not_found(err);
-    TRY(public_meta_get(r->ledger, r->arena, ret_m, err));
     TRY(route_lookup(public_fresh_get(r->ledger, r->arena, r->path_vars[0], ret, err), err));
     freshness_judge(ret, r->now, ret_v);
     return RC_OK;
@@ -315,9 +319,10 @@ enum rc freshness_one(struct req *r, struct resp *w, struct err *err)
     struct public_meta m = {0};
     struct public_fresh f = {0};
     struct verdict v = {0};
-    TRY(freshness_find(r, &m, &f, &v, err));
+    TRY(freshness_find(r, &f, &v, err));
+    TRY(public_meta_get(r->ledger, r->arena, &m, err));
     freshness_put(&w->body, &f, &v, r->base);
-    freshness_validators(w, r, &m, &f, &v);
+    set_validators(w, r, &m, &f, &v);
     return RC_OK;
 }
 
@@ -354,7 +359,7 @@ static enum rc list_row(void *ctx, const struct public_fresh *f, struct err *err
     freshness_put(&x->w->body, f, &v, x->r->base);
     snprintf(x->cut, sizeof x->cut, "%s", f->source_id);
     mix(&x->etag, f, &v);
-    x->newest = shown_at(f, &v) > x->newest ? shown_at(f, &v) : x->newest;
+    x->newest = freshness_shown_at(f, &v) > x->newest ? freshness_shown_at(f, &v) : x->newest;
     return RC_OK;
 }
 

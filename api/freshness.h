@@ -35,12 +35,15 @@ void freshness_judge(const struct public_fresh *f, int64_t now, struct verdict *
 /* Appends the JSON object of one source. */
 void freshness_put(struct buf *out, const struct public_fresh *f, const struct verdict *v,
                    struct str base);
-/* Validators of a single answer. */
-void freshness_validators(struct resp *w, const struct req *r, const struct public_meta *m,
-                          const struct public_fresh *f, const struct verdict *v);
+/* The rule that decided, as a sentence for people. */
+#define FRESH_REASON_MAX 256
+void freshness_reason(const struct public_fresh *f, const struct verdict *v,
+                      char text[FRESH_REASON_MAX]);
+/* The date of the newest thing that shows: update, check, or the moment the verdict turned. */
+int64_t freshness_shown_at(const struct public_fresh *f, const struct verdict *v);
 /* Row and verdict of the source that the address names; RC_NOT_FOUND as route_not_found. */
-MUST_CHECK enum rc freshness_find(struct req *r, struct public_meta *ret_m,
-                                  struct public_fresh *ret, struct verdict *ret_v, struct err *err);
+MUST_CHECK enum rc freshness_find(struct req *r, struct public_fresh *ret, struct verdict *ret_v,
+                                  struct err *err);
 
 route_fn freshness_list, freshness_one;
 

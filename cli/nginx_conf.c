@@ -132,6 +132,8 @@ static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out
         {"WORKERS", number(c, workers), false},
         {"KEEPALIVE", number(c, conf->api_processes / workers), false},
         {"BODY_MAX", number(c, conf->admin_max_body), false},
+        {"CACHE", conf->cache_s ? "freshet" : "off", false},
+        {"CACHE_S", number(c, conf->cache_s ? conf->cache_s : 1), false},
         {"USER_LINE", user, true},
     };
     return nginx_conf_fill(text, values, ARRAY_LEN(values), out, &c->err);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "ledger/compose.h"
+#include "ledger/epoch.h"
 #include "ledger/migrate.h"
 
 #define BUSY_MS 10000         /* only tools from outside can make us wait: ours hold ledger.lock */
@@ -255,6 +257,7 @@ enum rc ledger_begin(struct ledger *l, struct err *err)
         return rc;
     }
     l->in_tx = true;
+    l->withdraws = false;
     l->generation = 0;
     l->replay_seq = -1;
     return RC_OK;
@@ -329,20 +332,60 @@ static enum rc mend_extents(struct ledger *l, struct err *err)
     return query_run(l, Q_EXTENTS_MEND, err, "");
 }
 
+/* The folder of the instance. */
+static enum rc folder_of(struct ledger *l, char ret[PATH_MAX], struct err *err)
+{
+    const char *file = sqlite3_db_filename(l->db, "main"), *end = file ? strrchr(file, '/') : NULL;
+    if (!end || end - file >= PATH_MAX)
+        return err_set(err, RC_INTERNAL, "", "the ledger has no folder");
+    memcpy(ret, file, (size_t)(end - file));
+    ret[end - file] = 0;
+    return RC_OK;
+}
+
+static enum rc close_epoch(struct ledger *l, bool *ret_was, struct err *err)
+{
+    char dir[PATH_MAX];
+    *ret_was = false;
+    if (!l->withdraws)
+        return RC_OK;
+    TRY(folder_of(l, dir, err));
+    return epoch_close(dir, ret_was, err);
+}
+
+/* When that fails, nothing is kept from here on: slower, and right. */
+static void open_epoch(struct ledger *l)
+{
+    char dir[PATH_MAX];
+    struct err ignored;
+    if (folder_of(l, dir, &ignored) == RC_OK && epoch_open(dir, l->generation, &ignored) != RC_OK)
+        return;
+}
+
+void ledger_withdraws(struct ledger *l)
+{
+    l->withdraws = l->in_tx;
+}
+
 enum rc ledger_commit(struct ledger *l, struct err *err)
 {
+    bool kept = false;
     TRY(ledger_need_tx(l, err));
-    if (mend_extents(l, err) != RC_OK) {
+    if (mend_extents(l, err) != RC_OK || close_epoch(l, &kept, err) != RC_OK) {
         ledger_abort(l);
         return err->rc;
     }
     if (sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
         enum rc rc = query_error(l, err, "commit");
         die_of_sync(l);
+        if (kept)
+            open_epoch(l);
         ledger_abort(l);
         return rc;
     }
     l->in_tx = false;
+    if (kept)
+        open_epoch(l);
     checkpoint(l);
     unlock(l);
     return RC_OK;

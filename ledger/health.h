@@ -36,14 +36,14 @@ struct health_facts {
     bool retired;
     bool template; /* only its calendar is read, so nobody is reached and no byte is digested */
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
-    int64_t removed_at; /* since when the upstream, or its listing, is without it */
+    int64_t removed_at;     /* since when the upstream, or its listing, is without it */
     int64_t stream_down_at; /* its event stream; 0 or less: up, or it has none */
     struct str last_outcome;
 };
 struct health {
     enum health_state state;
-    char
-        reason[160]; /* a sentence with the numbers; "" when retired, or ok and nothing more to say */
+    /* A sentence with the numbers; "" when retired, or ok and nothing more to say. */
+    char reason[160];
 };
 void health_judge(const struct health_facts *f, int64_t now, struct health *ret);
 

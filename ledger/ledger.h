@@ -41,6 +41,9 @@ MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
  * and the transaction is over. */
 MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
 void ledger_abort(struct ledger *l); /* no-op without a transaction */
+/* What this transaction takes from the public must not be found in a cache either, once it is committed
+ * (ledger/epoch.h). */
+void ledger_withdraws(struct ledger *l);
 
 /* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
  * role. */

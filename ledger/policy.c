@@ -392,6 +392,7 @@ enum rc policy_publish(struct ledger *l, struct arena *a, const char *tag, int64
     if (strcmp(m.policy_version, tag) == 0)
         return RC_OK;
     TRY(ledger_begin(l, err));
+    ledger_withdraws(l);
     enum rc rc = query_run(l, Q_META_POLICY, err, "ti", tag, now);
     if (rc == RC_OK)
         rc = replay_append(l, now, "policy", 0, tag, STR("{}"), err);

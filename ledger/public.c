@@ -245,6 +245,46 @@ enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit, pub
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+static const char *level_of(const struct query *q, int i)
+{
+    static const char *const levels[] = {"public", "generalized"};
+    for (size_t n = 0; n < ARRAY_LEN(levels); n++)
+        if (str_is(col_view(q, i), levels[n]))
+            return levels[n];
+    return "restricted";
+}
+
+enum rc public_fresh_facts(struct ledger *l, struct str collection, public_fresh_fn *fn, void *ctx,
+                           struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(collection.n ? query_open(l, Q_R_FRESH_FACTS_IN, &q, err, "s", collection)
+                     : query_open(l, Q_R_FRESH_FACTS, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct public_fresh f = {.source_id = "",
+                                 .title = "",
+                                 .collection = "",
+                                 .level = level_of(&q, 0),
+                                 .window = "",
+                                 .run_id = "",
+                                 .identity = "",
+                                 .delta_id = "",
+                                 .qa_status = "",
+                                 .qa_note = "",
+                                 .held = col_i64(&q, 1) != 0,
+                                 .retired = col_i64(&q, 2) != 0,
+                                 .freshness_days = col_i64(&q, 3),
+                                 .updated_at = col_time(&q, 4),
+                                 .checked_at = col_time(&q, 5),
+                                 .failures = col_i64(&q, 6),
+                                 .removed_at = col_time(&q, 7),
+                                 .template = col_i64(&q, 8) != 0};
+        TRY(fn(ctx, &f, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 static struct public_source_row view_source(const struct query *q)
 {
     return (struct public_source_row){

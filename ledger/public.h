@@ -66,6 +66,7 @@ struct public_fresh {
     const char *source_id, *title, *collection, *level, *window, *run_id, *identity, *delta_id,
         *qa_status, *qa_note; /* "" when absent */
     bool held, retired;
+    bool template; /* has a {year} address and no bytes of its own; told by public_fresh_facts only */
     int64_t freshness_days, updated_at, checked_at, reached_at, failures, next_check_at, gen;
     int64_t removed_at; /* it was found to be gone upstream; -1: it is there, or withheld */
 };
@@ -75,6 +76,11 @@ MUST_CHECK enum rc public_fresh_get(struct ledger *l, struct arena *a, struct st
 /* By id, after `after` ("" from the start), at most limit. */
 MUST_CHECK enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit,
                                      public_fresh_fn *fn, void *ctx, struct err *err);
+
+/* The facts that decide about each source of a collection ("": of all), in any order; other members are
+ * empty. Reads a row per source: for sums. */
+MUST_CHECK enum rc public_fresh_facts(struct ledger *l, struct str collection, public_fresh_fn *fn,
+                                      void *ctx, struct err *err);
 
 /* A description, and the health that moves with every check beside it. */
 struct public_source_row {

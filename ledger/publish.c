@@ -51,6 +51,7 @@ enum rc publish_nothing(struct ledger *l, int64_t src_no, int64_t now, struct er
                                          Q_WIPE_DELTAS,      Q_WIPE_ASSETS};
     int64_t gen;
     TRY(ledger_generation(l, now, &gen, err));
+    ledger_withdraws(l);
     for (size_t i = 0; i < ARRAY_LEN(wipes); i++)
         TRY(query_run(l, wipes[i], err, "i", src_no));
     return RC_OK;

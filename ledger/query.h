@@ -50,6 +50,7 @@ struct ledger {
     sha256_fn *hash;
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx, reading;
+    bool withdraws;     /* this transaction takes something from the public: see epoch.h */
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
     int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */

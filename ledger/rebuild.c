@@ -37,6 +37,7 @@ enum rc rebuild_begin(struct ledger *l, int64_t now, int64_t *ret_total, bool *r
 
 enum rc rebuild_strays(struct ledger *l, struct err *err)
 {
+    ledger_withdraws(l);
     for (size_t i = 0; i < ARRAY_LEN(strays); i++)
         TRY(query_run(l, strays[i], err, ""));
     return RC_OK;

@@ -6,24 +6,12 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/50-e2e/lib.sh
+. tests/50-e2e/cgi.sh
 start_upstream --scenario tests/50-e2e/catalog.json
 FRESHET_DIR=$work/i
 export FRESHET_DIR
 read_with() { /usr/bin/python3 tests/50-e2e/catalog_graph.py "$@" 2>&1; }
 query() { sqlite3 -readonly "$FRESHET_DIR/ledger.db" "$1"; }
-
-# get PATH[?QUERY] [ACCEPT]: head in $work/head, body in $work/body
-get() {
-    case $1 in *\?*) asked=${1#*\?} ;; *) asked= ;; esac
-    env -i FRESHET_DIR="$FRESHET_DIR" FRESHET_NOW="$FRESHET_NOW" GATEWAY_INTERFACE=CGI/1.1 REQUEST_METHOD=GET \
-        PATH_INFO="${1%%\?*}" QUERY_STRING="$asked" HTTP_HOST=test.example ${2:+HTTP_ACCEPT="$2"} \
-        "$B/freshet-api" </dev/null >"$work/answer" 2>"$work/answer.err"
-    tr -d '\r' <"$work/answer" | sed '/^$/q' >"$work/head"
-    n=$(sed -n 's/^Content-Length: //p' "$work/head")
-    tail -c "${n:-0}" "$work/answer" >"$work/body"
-}
-status() { sed -n 's/^Status: \([0-9]*\).*/\1/p' "$work/head"; }
-header() { sed -n "s/^$1: //p" "$work/head"; }
 
 export FRESHET_NOW=2026-07-02T10:00:00Z FRESHET_SEED=7
 freshet init "$FRESHET_DIR" >/dev/null

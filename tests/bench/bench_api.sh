@@ -50,7 +50,7 @@ freshet work --drain > /dev/null
 front() { # DIR PORT
     mkdir -p "$1/run" "$1/log" "$1/store/public"
     sed -e "s#@DIR@#$1#g; s#@WWW@#$PWD/www#g; s#@PORT@#$2#g; s#@WORKERS@#$workers#g" \
-        -e "s#@KEEPALIVE@#$keepalive#g; s#@BODY_MAX@#65536#g" \
+        -e "s#@KEEPALIVE@#$keepalive#g; s#@BODY_MAX@#65536#g; s#@CACHE@#off#g; s#@CACHE_S@#1#g" \
         -e "s#@USER_LINE@#$([ "$(id -u)" != 0 ] || echo "user root;")#g" nginx/nginx.conf.in > "$1/run/nginx.conf"
     PATH=$PATH:/usr/sbin nginx -e "$1/log/nginx-error.log" -c "$1/run/nginx.conf" -p "$1" &
     started
