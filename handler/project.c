@@ -46,8 +46,10 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
                     struct err *err)
 {
     *p = (struct picture){.s = s, .facts.qa_status = ""};
-    TRY(check_state_get(l, s->no, &p->state, err));
-    if (how != PUBLISH_ADDED) {
+    if (how == PUBLISH_ADDED) {
+        check_state_fresh(s, &p->state);
+    } else {
+        TRY(check_state_get(l, s->no, &p->state, err));
         TRY(head_get(l, a, s->no, &p->head, err));
         TRY(publish_facts(l, a, s->no, &p->facts, err));
     }
@@ -59,15 +61,11 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
 
 /* ---- the description ------------------------------------------------------------------------- */
 
-static enum rc add_triggers(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o,
-                            const struct source *s, struct err *err)
+static void add_triggers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s)
 {
-    yyjson_val *spec;
-    TRY(json_parse(a, s->spec, 0, "the declaration", &spec, err));
-    yyjson_val *triggers = yyjson_obj_get(spec, "triggers");
+    yyjson_val *list = s->declared_triggers;
     yyjson_mut_obj_add_val(d, o, "triggers",
-                           triggers ? yyjson_val_mut_copy(d, triggers) : yyjson_mut_arr(d));
-    return RC_OK;
+                           list ? yyjson_val_mut_copy(d, list) : yyjson_mut_arr(d));
 }
 
 static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
@@ -118,7 +116,6 @@ static void add_declared(yyjson_mut_doc *d, yyjson_mut_val *o, const struct sour
 static enum rc describe(struct arena *a, const struct picture *p, struct str *ret, struct err *err)
 {
     const struct source *s = p->s;
-    struct str whole;
     yyjson_mut_doc *d = json_doc(a);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     char *url = uri_shown(a, s->url);
@@ -127,7 +124,7 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     yyjson_mut_doc_set_root(d, o);
     add_declared(d, o, s);
     json_add_str(d, o, "url", url);
-    TRY(add_triggers(a, d, o, s, err));
+    add_triggers(d, o, s);
     yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
@@ -136,8 +133,10 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     json_add_str(d, o, "parent", p->parent);
     yyjson_mut_obj_add_arr(d, o, "redacted");
     add_links(d, o, p);
-    TRY(json_write(a, d, 0, &whole, err));
-    return redact(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
+    yyjson_val *whole = json_fixed(a, d);
+    if (!whole)
+        return err_set(err, RC_NOMEM, "", "no memory to describe a source");
+    return redact_value(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
 }
 
 /* ---- freshness facts ------------------------------------------------------------------------- */
