@@ -1,4 +1,4 @@
-/* documents: /prov/{run}, /deltas/{delta} and one STAC item.
+/* documents: /deltas/{delta}.
  *
  * Invariants
  *   1. A document leaves as it is stored, with base marks replaced; nothing is added or read from
@@ -6,9 +6,7 @@
  * Called by the route table. */
 #include "api/documents.h"
 
-#define RUN_ID_MAX 36
 #define DELTA_ID_MAX 64
-#define ITEM_ID_MAX 96 /* a source id, "-v" and a number */
 
 enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d, struct err *err)
 {
@@ -22,16 +20,6 @@ enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d, 
     return RC_OK;
 }
 
-enum rc prov_one(struct req *r, struct resp *w, struct err *err)
-{
-    struct public_doc d = {0};
-    struct str id = r->path_vars[0];
-    if (!str_is_slug(id, RUN_ID_MAX))
-        return route_not_found(err);
-    TRY(route_lookup(public_prov_get(r->ledger, r->arena, id, &d, err), err));
-    return document_put(r, w, &d, err);
-}
-
 enum rc delta_one(struct req *r, struct resp *w, struct err *err)
 {
     struct public_doc d = {0};
@@ -40,16 +28,4 @@ enum rc delta_one(struct req *r, struct resp *w, struct err *err)
         return route_not_found(err);
     TRY(route_lookup(public_delta_get(r->ledger, r->arena, id, &d, err), err));
     return document_put(r, w, &d, err);
-}
-
-enum rc item_one(struct req *r, struct resp *w, struct err *err)
-{
-    struct public_doc d = {0};
-    struct str collection = r->path_vars[0], id = r->path_vars[1];
-    if (!str_is_slug(collection, ITEM_ID_MAX) || !str_is_slug(id, ITEM_ID_MAX))
-        return route_not_found(err);
-    TRY(route_lookup(public_item_get(r->ledger, r->arena, collection, id, &d, err), err));
-    TRY(document_put(r, w, &d, err));
-    w->etag_only = true; /* an item is marked when its source goes away; that moves no date */
-    return RC_OK;
 }

@@ -11,10 +11,10 @@
 MUST_CHECK enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d,
                                 struct err *err);
 
-route_fn sources_list, sources_one;     /* sources.c */
-route_fn prov_one, delta_one, item_one; /* documents.c */
-route_fn asset_one, manifest_one;       /* assets.c */
-route_fn health_live, health_ready;     /* health.c */
-route_fn metrics_text;                  /* metrics.c */
+route_fn sources_list, sources_one; /* sources.c */
+route_fn delta_one;                 /* documents.c */
+route_fn asset_one, manifest_one;   /* assets.c */
+route_fn health_live, health_ready; /* health.c */
+route_fn metrics_text;              /* metrics.c */
 
 #endif

@@ -409,7 +409,7 @@ void resp_head(const struct resp *w, const struct req *r, struct buf *out)
     if (w->cors) {
         put_line(out, "Access-Control-Allow-Origin", "*");
         put_line(out, "Access-Control-Expose-Headers",
-                 "ETag, Last-Modified, Link, X-Poll-Interval");
+                 "ETag, Last-Modified, Link, X-Poll-Interval, X-Last-Seq");
     }
     put_line(out, "X-Freshet-Route", w->route[0] ? w->route : "-");
     buf_str(out, buf_view(&w->headers));

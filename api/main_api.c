@@ -1,16 +1,17 @@
 /* main_api: freshet-api, the public read side. Its ledger handle sees public tables only. */
 #include "api/service.h"
+#include "api/stac.h"
 
 static int processes(const struct conf *c)
 {
     return (int)c->api_processes;
 }
 
-/* No route here takes a body. */
+/* A search may come as a body (POST /stac/search). */
 static size_t body_max(const struct conf *c)
 {
     (void)c;
-    return 0;
+    return STAC_BODY_MAX;
 }
 
 int main(int argc, char **argv)

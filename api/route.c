@@ -29,7 +29,8 @@ bool route_match(const char *pattern, struct str path, struct str vars[4])
 {
     struct str rest = str_of(pattern), want, got;
     size_t n = 0;
-    if (path.n == 0 || path.p[0] != '/' || path.p[path.n - 1] == '/')
+    bool slash = rest.n > 0 && rest.p[rest.n - 1] == '/';
+    if (path.n == 0 || path.p[0] != '/' || (path.p[path.n - 1] == '/') != slash)
         return false;
     for (;;) {
         bool more = str_next(&rest, '/', &want);
@@ -157,7 +158,7 @@ static void answer_options(const struct router *t, const struct route *route, st
         return;
     allow_header(t, route->pattern, w, "Access-Control-Allow-Methods");
     resp_header(w, "Access-Control-Allow-Headers",
-                "Accept, If-None-Match, If-Modified-Since, Range");
+                "Accept, Content-Type, If-None-Match, If-Modified-Since, Range");
     resp_header(w, "Access-Control-Max-Age", "86400");
 }
 

@@ -1,7 +1,10 @@
 /* routes_api: the rows of routes.def that freshet-api serves. */
 #include "api/badge.h"
+#include "api/dcat.h"
 #include "api/documents.h"
 #include "api/feed.h"
+#include "api/prov.h"
+#include "api/stac.h"
 
 static const struct route routes[] = {
 #define ROW_API(method, pattern, fn, params, scope, flags, cache, produces, summary)               \

@@ -8,7 +8,6 @@
 #include "cli/event.h"
 #include "ledger/promote.h"
 
-
 /* The lists of a manifest and the sign of each. */
 static const struct {
     const char *name, *sign;

@@ -9,6 +9,7 @@
  * Called from everywhere; single-threaded, like every process of ours. */
 #include "core/clock.h"
 
+#include <stdatomic.h>
 #include <errno.h>
 #include <sys/random.h>
 
@@ -366,7 +367,8 @@ enum rc time_parse_http(struct str s, int64_t *ret)
  * unless the operator asked for repeatable ones by setting FRESHET_SEED. */
 static uint64_t seeded_next(void)
 {
-    uint64_t z = seed_state += 0x9e3779b97f4a7c15u;
+    const uint64_t step = 0x9e3779b97f4a7c15u;
+    uint64_t z = atomic_fetch_add(&seed_state, step) + step;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);

@@ -24,8 +24,7 @@ struct file {
 
 static enum rc fail(struct err *err, const char *doing, const char *path)
 {
-    return err_set(err, RC_IO, "", "cannot %s %s: %s", doing, path,
-                   strerror(errno));
+    return err_set(err, RC_IO, "", "cannot %s %s: %s", doing, path, strerror(errno));
 }
 
 /* ---- rendering --------------------------------------------------------------------------------- */
@@ -235,7 +234,7 @@ static bool may_go(struct ledger *l, const struct instance *inst, const char *na
     char run[37];
     struct err ignored;
     int64_t at;
-    snprintf(run, sizeof run, "%s", name);
+    snprintf(run, sizeof run, "%.36s", name);
     at = uuid7_time(run);
     if (at < 0)
         return false; /* not ours */

@@ -200,7 +200,7 @@ static GEOSGeometry *lines_of(struct valid *v, const struct geom *g)
 {
     GEOSGeometry **list = calloc(g->n_rings + 1, sizeof *list), *all = NULL;
     size_t n = 0;
-    for (size_t i = 0; list && i < g->n_rings; i++)
+    for (size_t i = 0; list && g->rings && i < g->n_rings; i++)
         if (g->rings[i].n > 0 && (list[n] = line_of(v, g, g->rings[i])))
             n++;
     if (list)
@@ -213,7 +213,7 @@ static GEOSGeometry *lines_of(struct valid *v, const struct geom *g)
 static bool farthest(struct valid *v, const struct geom *g, const GEOSPreparedGeometry *p,
                      double *ret)
 {
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; g->x && g->y && i < g->n; i++) {
         double d = 0;
         GEOSGeometry *at = GEOSGeom_createPointFromXY_r(v->geos, g->x[i], g->y[i]);
         bool ok = at && GEOSPreparedDistance_r(v->geos, p, at, &d) == 1 && isfinite(d);
@@ -239,7 +239,7 @@ static bool in_metres(struct arena *a, const struct geom *g, struct scale k, str
 {
     if (!compare_copy(a, g, ret))
         return false;
-    for (size_t i = 0; i < ret->n; i++) {
+    for (size_t i = 0; ret->x && ret->y && i < ret->n; i++) {
         ret->x[i] *= k.x;
         ret->y[i] *= k.y;
     }

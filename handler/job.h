@@ -51,7 +51,7 @@ struct job_env {
     bytes_tick_fn *tick;
     void *tick_ctx;
     const struct sha256 *again; /* a replay: these bytes, from the store; NULL: spool or upstream */
-    run_also_fn *next; /* NULL, or called last in the transaction that ends the run */
+    run_also_fn *next;          /* NULL, or called last in the transaction that ends the run */
     void *next_ctx;
 };
 struct job_claim {

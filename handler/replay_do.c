@@ -4,8 +4,10 @@
 #include "core/json.h"
 #include "handler/project.h"
 #include "handler/replay_internal.h"
+#include "ledger/approval.h"
 #include "ledger/deadletter.h"
 #include "ledger/enqueue.h"
+#include "ledger/policy.h"
 #include "ledger/rollback.h"
 
 static enum rc end_tx(struct replay *p, enum rc rc, struct err *err)
@@ -244,10 +246,12 @@ static enum rc do_ended(struct replay *p, const struct replay_row *r, struct err
     TRY(text_of(p, r->ref, &event, err));
     if (!run)
         return poison(p, event, r->at, err);
+    bool rejected = failed && strcmp(reason, "REJECTED") == 0;
     return work_end_again(p->worker, event, run,
-                          noop     ? INBOX_NOOP
-                          : failed ? INBOX_FAILED
-                                   : INBOX_RETRY,
+                          noop       ? INBOX_NOOP
+                          : rejected ? INBOX_REJECTED
+                          : failed   ? INBOX_FAILED
+                                     : INBOX_RETRY,
                           reason, str_is(r->kind, "run.dead"), err);
 }
 
@@ -256,12 +260,21 @@ static enum rc do_ended(struct replay *p, const struct replay_row *r, struct err
 static enum rc do_decision(struct replay *p, const struct replay_row *r, struct err *err)
 {
     yyjson_val *body;
-    const char *event, *reviewer, *note;
+    struct approval_ask ask = {.approve =
+                                   str_is(r->kind, "approve") || str_is(r->kind, "level.approve")};
     TRY(read_body(p, r, &body, err));
-    TRY(need(p, body, "reviewer", &reviewer, err));
-    TRY(need(p, body, "note", &note, err));
-    TRY(text_of(p, r->ref, &event, err));
-    return inbox_decide(p->ledger, event, str_is(r->kind, "approve"), reviewer, note, r->at, err);
+    TRY(need(p, body, "reviewer", &ask.reviewer, err));
+    TRY(need(p, body, "note", &ask.note, err));
+    TRY(text_of(p, r->ref, &ask.id, err));
+    return approval_decide(p->ledger, &ask, r->at, err);
+}
+
+/* The tag that ETags held from here on. */
+static enum rc do_policy(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    const char *tag;
+    TRY(text_of(p, r->ref, &tag, err));
+    return policy_publish(p->ledger, &p->arena, tag, r->at, err);
 }
 
 static enum rc do_rollback(struct replay *p, const struct replay_row *r, struct err *err)

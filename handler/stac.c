@@ -91,7 +91,6 @@ static void add_item_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fa
     add_link(d, l, "collection", JSON_TYPE, collection_href(d, c));
     if (f->prev_item_id)
         add_link(d, l, "predecessor-version", GEOJSON_TYPE, item_href(d, c, f->prev_item_id));
-    add_link(d, l, "latest-version", GEOJSON_TYPE, item_href(d, c, f->item_id));
     add_link(d, l, "delta", JSON_TYPE, json_fmt(d, JSON_BASE "/deltas/%s", f->delta_id));
     add_link(d, l, "via", f->to.media_type, yyjson_mut_strcpy(d, uri));
 }
@@ -196,8 +195,8 @@ enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret, struc
     json_add_str(d, o, "collection", f->source->collection);
     add_place(d, o, &f->qa);
     add_properties(d, o, f);
-    add_item_links(d, o, f, uri);
     add_assets(d, o, f);
+    add_item_links(d, o, f, uri); /* last: the api adds the links that later versions move */
     return json_write(a, d, 0, ret, err);
 }
 
@@ -216,28 +215,10 @@ enum rc stac_item_gone(struct arena *a, struct str item, const struct facts *f, 
     yyjson_mut_val *updated = yyjson_mut_obj_get(p, "updated"), *text = yyjson_mut_strcpy(d, when);
     if (updated && text)
         yyjson_mut_set_str(updated, yyjson_mut_get_str(text));
-    if (f->item_id)
-        add_link(d, yyjson_mut_obj_get(o, "links"), "successor-version", GEOJSON_TYPE,
-                 item_href(d, f->source->collection, f->item_id));
     return json_write(a, d, 0, ret, err);
 }
 
 /* ---- the collection -------------------------------------------------------------------------- */
-
-static void add_extent(yyjson_mut_doc *d, yyjson_mut_val *o)
-{
-    static const double world[4] = {-180, -90, 180, 90};
-    yyjson_mut_val *e = yyjson_mut_obj_add_obj(d, o, "extent");
-    yyjson_mut_val *space = yyjson_mut_obj_add_obj(d, e, "spatial");
-    yyjson_mut_val *time = yyjson_mut_obj_add_obj(d, e, "temporal");
-    yyjson_mut_val *box = yyjson_mut_arr_add_arr(d, yyjson_mut_obj_add_arr(d, space, "bbox"));
-    for (int i = 0; i < 4; i++)
-        yyjson_mut_arr_add_real(d, box, world[i]);
-    yyjson_mut_val *interval =
-        yyjson_mut_arr_add_arr(d, yyjson_mut_obj_add_arr(d, time, "interval"));
-    yyjson_mut_arr_add_strcpy(d, interval, "1970-01-01T00:00:00Z");
-    yyjson_mut_arr_add_null(d, interval);
-}
 
 enum rc stac_collection(struct arena *a, const char *collection, struct str *ret, struct err *err)
 {
@@ -252,13 +233,6 @@ enum rc stac_collection(struct arena *a, const char *collection, struct str *ret
         d, o, "description",
         json_fmt(d, "Versions of the sources of %s, each verified by digest", collection));
     json_add_str(d, o, "license", "other");
-    add_extent(d, o);
     json_add_str(d, o, "itemType", "feature");
-    yyjson_mut_val *l = yyjson_mut_obj_add_arr(d, o, "links");
-    add_link(d, l, "self", JSON_TYPE, collection_href(d, collection));
-    add_link(d, l, "root", JSON_TYPE, json_fmt(d, JSON_BASE "/stac"));
-    add_link(d, l, "parent", JSON_TYPE, json_fmt(d, JSON_BASE "/stac"));
-    add_link(d, l, "items", GEOJSON_TYPE,
-             json_fmt(d, JSON_BASE "/stac/collections/%s/items", collection));
     return json_write(a, d, 0, ret, err);
 }

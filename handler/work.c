@@ -409,7 +409,7 @@ static enum rc claim_again(struct worker *w, const char *event, const char *run_
                            struct job_claim *ret, struct err *err)
 {
     arena_reset(w->arena);
-    TRY(need_policy(w, err));
+    TRY(read_policy(w, err)); /* the log tells which was in force; nothing is published here */
     struct job_claim c;
     begin_claim(w, &c);
     TRY(inbox_claim_again(w->ledger, w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,

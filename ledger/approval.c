@@ -90,12 +90,12 @@ static enum rc write(struct ledger *l, const struct approval_ask *ask, const str
     const char *word = ask->approve ? "approve" : "reject";
     if (x->level) {
         TRY(query_run(l, Q_LEVEL_DECIDE, err, "ittti", x->no, word, ask->reviewer, ask->note, now));
-        return replay_append(l, now, ask->approve ? "level.approve" : "level.reject", x->src_no,
-                             ask->id, STR("{}"), err);
+        return approval_log(l, ask->approve ? "level.approve" : "level.reject", x->src_no, ask->id,
+                            ask->reviewer, ask->note, now, err);
     }
     TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", ask->id, x->run_id, word, ask->reviewer,
                   ask->note, now));
-    TRY(replay_append(l, now, word, x->src_no, ask->id, STR("{}"), err));
+    TRY(approval_log(l, word, x->src_no, ask->id, ask->reviewer, ask->note, now, err));
     return query_run(l, Q_HELD_FREE, err, "ii", x->no, now);
 }
 
@@ -111,7 +111,8 @@ static enum rc decide(struct ledger *l, const struct approval_ask *ask, int64_t 
     TRY(find(l, ask->id, &x, err));
     if (!x.open)
         return err_set(err, RC_CONFLICT, "event", "this is not held: nothing is to be decided");
-    TRY(check_source(l, ask, &x, err));
+    if (ask->policy)
+        TRY(check_source(l, ask, &x, err));
     if (ask->approve && !x.level)
         TRY(refuse_superseded(l, &x, err));
     TRY(write(l, ask, &x, now, err));

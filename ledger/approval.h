@@ -22,12 +22,16 @@ struct approval_ask {
     const char *id; /* of an event, or of a level request */
     bool approve;
     const char *reviewer, *note;
-    const struct policy *policy;
-    struct request_key key; /* empty: none */
+    const struct policy *policy; /* NULL: it was decided before, and is taken from the log */
+    struct request_key key;      /* empty: none */
 };
 /* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,
                                    struct err *err);
+/* The replay row of a person's decision, from which it can be made again. Inside a transaction. */
+MUST_CHECK enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *id,
+                                const char *reviewer, const char *note, int64_t now,
+                                struct err *err);
 /* The source that an id is about, whatever its state; RC_NOT_FOUND. */
 MUST_CHECK enum rc approval_source(struct ledger *l, const char *id, int64_t *ret_src,
                                    struct err *err);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/log.h"
+#include "ledger/compose.h"
 #include "ledger/migrate.h"
 
 #define BUSY_MS 10000         /* only tools from outside can make us wait: ours hold ledger.lock */
@@ -198,6 +199,7 @@ enum rc ledger_open(const char *dir, enum ledger_role role, sha256_fn *hash, str
     /* The R*Tree module prepares statements on its own tables, also writing ones, when it is first
      * used; that must happen before the authorizer would refuse it to a reader. */
     TRY(exec(l, "SELECT 1 FROM public_items_box LIMIT 0", err));
+    TRY(compose_setup(l, err));
     sqlite3_set_authorizer(l->db, authorize, l);
     *ret = l;
     l = NULL;
@@ -212,6 +214,7 @@ void ledger_close(struct ledger **lp)
     ledger_abort(l);
     for (int i = 0; i < Q_COUNT; i++)
         sqlite3_finalize(l->stmts[i]);
+    compose_teardown(l);
     sqlite3_close_v2(l->db);
     if (l->lock_fd >= 0)
         close(l->lock_fd);
@@ -317,9 +320,22 @@ enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct er
     return RC_OK;
 }
 
+/* No commit leaves an extent that tells of items which are gone. */
+static enum rc mend_extents(struct ledger *l, struct err *err)
+{
+    if (!l->generation || l->role != LEDGER_WRITE) /* others touch no items */
+        return RC_OK;
+    TRY(query_run(l, Q_EXTENTS_EMPTY, err, ""));
+    return query_run(l, Q_EXTENTS_MEND, err, "");
+}
+
 enum rc ledger_commit(struct ledger *l, struct err *err)
 {
     TRY(ledger_need_tx(l, err));
+    if (mend_extents(l, err) != RC_OK) {
+        ledger_abort(l);
+        return err->rc;
+    }
     if (sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
         enum rc rc = query_error(l, err, "commit");
         die_of_sync(l);

@@ -1,4 +1,5 @@
 /* inbox: claim under a lease, finish once. */
+#include "ledger/approval.h"
 #include "ledger/inbox.h"
 
 #include "core/clock.h"
@@ -325,22 +326,6 @@ static enum rc refuse_superseded(struct ledger *l, int64_t cand, int64_t src, st
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-static enum rc record_decision(struct ledger *l, const char *word, int64_t src,
-                               const char *event_id, const char *reviewer, const char *note,
-                               int64_t now, struct err *err)
-{
-    CLEANUP(buf_release) struct buf body;
-    buf_init(&body, 1u << 16);
-    buf_puts(&body, "{\"note\":");
-    json_put_str(&body, str_of(note));
-    buf_puts(&body, ",\"reviewer\":");
-    json_put_str(&body, str_of(reviewer));
-    buf_byte(&body, '}');
-    if (buf_rc(&body) != RC_OK)
-        return err_set(err, RC_INVALID, "note", "is too long");
-    return replay_append(l, now, word, src, event_id, buf_view(&body), err);
-}
-
 static enum rc decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
                       const char *note, int64_t now, struct err *err)
 {
@@ -351,7 +336,7 @@ static enum rc decide(struct ledger *l, const char *event_id, bool approve, cons
     if (approve)
         TRY(refuse_superseded(l, cand, src, err));
     TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", event_id, run, word, reviewer, note, now));
-    TRY(record_decision(l, word, src, event_id, reviewer, note, now, err));
+    TRY(approval_log(l, word, src, event_id, reviewer, note, now, err));
     if (approve)
         return query_run(l, Q_INBOX_FREE, err, "ii", cand, now);
     TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));

@@ -1,6 +1,7 @@
 /* public: everything the api reads. */
 #include "ledger/public.h"
 
+#include <math.h>
 #include "core/json.h"
 #include "ledger/query.h"
 
@@ -46,18 +47,23 @@ static enum rc get_doc(struct ledger *l, struct arena *a, enum stmt_id id, struc
     return read_doc(l, a, &q, ret, err);
 }
 
-enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
-                        struct str item_id, struct public_doc *ret, struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_R_ITEM, &q, err, "ss", collection, item_id));
-    return read_doc(l, a, &q, ret, err);
-}
-
 enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                         struct public_doc *ret, struct err *err)
 {
     return get_doc(l, a, Q_R_PROV, run_id, ret, err);
+}
+
+enum rc public_prov_each(struct ledger *l, struct str source_id, struct str before, int64_t limit,
+                         public_prov_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_PROV_OF, &q, err, "ssi", source_id, before, limit));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct public_doc d = {.doc = col_view(&q, 1), .gen = col_i64(&q, 2), .at = col_i64(&q, 3)};
+        TRY(fn(ctx, col_view(&q, 0), &d, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
@@ -112,40 +118,60 @@ static enum rc pending_all(struct ledger *l, int64_t last, bool down, int64_t *r
     return RC_OK;
 }
 
-static enum rc pending_of(struct ledger *l, const struct public_change_query *q, int64_t last,
-                          int64_t *ret, struct err *err)
+/* Along which index: rows up, rows down, left above, left below. */
+static const enum stmt_id by_source[] = {Q_R_CHANGES_UP_OF, Q_R_CHANGES_DOWN_OF, Q_R_PENDING_UP_OF,
+                                         Q_R_PENDING_DOWN_OF},
+                          by_collection[] = {Q_R_CHANGES_UP_IN, Q_R_CHANGES_DOWN_IN,
+                                             Q_R_PENDING_UP_IN, Q_R_PENDING_DOWN_IN},
+                          by_none[] = {Q_R_CHANGES_UP_LIKE, Q_R_CHANGES_DOWN_LIKE,
+                                       Q_R_PENDING_UP_LIKE, Q_R_PENDING_DOWN_LIKE};
+
+static enum rc open_filtered(struct ledger *l, const struct public_change_query *q, bool count,
+                             int64_t after, struct query *ret, struct err *err)
 {
-    CLEANUP(query_close) struct query rows = {0};
-    TRY(query_open(l, q->descending ? Q_R_PENDING_DOWN_OF : Q_R_PENDING_UP_OF, &rows, err, "im",
-                   last, (int64_t)-1));
-    query_bind_list(&rows, SOURCE_LIST_FIRST, PUBLIC_SOURCES_MAX, q->sources, q->n_sources);
-    TRY(query_next(l, &rows, err));
-    *ret = col_i64(&rows, 0);
+    static const struct public_change_filter none = {.from = -1, .until = -1, .unexpected = -1};
+    const struct public_change_filter *f = q->filter ? q->filter : &none;
+    const enum stmt_id *by = q->n_sources ? by_source : q->n_collections ? by_collection : by_none;
+    double box[4];
+    for (int i = 0; i < 4; i++)
+        box[i] = f->has_bbox ? f->bbox[i] : NAN; /* which SQLite takes for NULL */
+    TRY(query_open(l, by[2 * count + q->descending], ret, err, "imttttmmmdddd", after,
+                   count ? -1 : q->limit, q->n_sources ? f->collections : NULL, f->types,
+                   f->classes, f->detectors, f->from, f->until, (int64_t)f->unexpected, box[0],
+                   box[1], box[2], box[3]));
+    if (q->n_sources)
+        query_bind_list(ret, CHANGE_LIST_FIRST, PUBLIC_LIST_MAX, q->sources, q->n_sources);
+    else if (q->n_collections)
+        query_bind_list(ret, CHANGE_LIST_FIRST, PUBLIC_LIST_MAX, q->collections, q->n_collections);
     return RC_OK;
 }
 
-static enum rc changes_of(struct ledger *l, const struct public_change_query *q,
-                          public_change_fn *fn, void *ctx, int64_t *ret_pending, struct err *err)
+static enum rc changes_filtered(struct ledger *l, const struct public_change_query *q,
+                                public_change_fn *fn, void *ctx, int64_t *ret_pending,
+                                struct err *err)
 {
     int64_t last = q->after;
-    if (q->n_sources > PUBLIC_SOURCES_MAX)
-        return err_set(err, RC_INVALID, "source", "takes at most %d sources", PUBLIC_SOURCES_MAX);
+    if (q->n_sources > PUBLIC_LIST_MAX || q->n_collections > PUBLIC_LIST_MAX)
+        return err_set(err, RC_INVALID, q->n_sources > PUBLIC_LIST_MAX ? "source" : "collection",
+                       "takes at most %d ids", PUBLIC_LIST_MAX);
     {
         CLEANUP(query_close) struct query rows = {0};
-        TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN_OF : Q_R_CHANGES_UP_OF, &rows, err, "ii",
-                       q->after, q->limit));
-        query_bind_list(&rows, SOURCE_LIST_FIRST, PUBLIC_SOURCES_MAX, q->sources, q->n_sources);
+        TRY(open_filtered(l, q, false, q->after, &rows, err));
         TRY(hand_out(l, &rows, fn, ctx, &last, err));
     }
-    return pending_of(l, q, last, ret_pending, err);
+    CLEANUP(query_close) struct query left = {0};
+    TRY(open_filtered(l, q, true, last, &left, err));
+    TRY(query_next(l, &left, err));
+    *ret_pending = col_i64(&left, 0);
+    return RC_OK;
 }
 
 enum rc public_changes(struct ledger *l, const struct public_change_query *q, public_change_fn *fn,
                        void *ctx, int64_t *ret_pending, struct err *err)
 {
     int64_t last = q->after;
-    if (q->n_sources)
-        return changes_of(l, q, fn, ctx, ret_pending, err);
+    if (q->n_sources || q->n_collections || q->filter)
+        return changes_filtered(l, q, fn, ctx, ret_pending, err);
     {
         CLEANUP(query_close) struct query rows = {0};
         TRY(query_open(l, q->descending ? Q_R_CHANGES_DOWN : Q_R_CHANGES_UP, &rows, err, "ii",

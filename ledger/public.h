@@ -18,10 +18,14 @@ struct public_doc {
     struct str doc;
     int64_t gen, at;
 };
-MUST_CHECK enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,
-                                   struct str item_id, struct public_doc *ret, struct err *err);
 MUST_CHECK enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                                    struct public_doc *ret, struct err *err);
+/* The provenance of a source, newest run first, from before `before` ("" the newest). Views are valid
+ * during the call. */
+typedef enum rc public_prov_fn(void *ctx, struct str run_id, const struct public_doc *d,
+                               struct err *err);
+MUST_CHECK enum rc public_prov_each(struct ledger *l, struct str source_id, struct str before,
+                                    int64_t limit, public_prov_fn *fn, void *ctx, struct err *err);
 MUST_CHECK enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
                                     struct public_doc *ret, struct err *err);
 
@@ -33,13 +37,25 @@ struct public_change {
 typedef enum rc public_change_fn(void *ctx, const struct public_change *c, struct err *err);
 MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
                                      struct public_change *ret, struct err *err);
-#define PUBLIC_SOURCES_MAX 16 /* sources in one filter: each is one index range */
+#define PUBLIC_LIST_MAX 16 /* sources or collections in one filter: each is one index range */
+/* What a row must have. Lists are as in ",one,two,"; NULL asks nothing. What a level withholds matches
+ * no filter. */
+struct public_change_filter {
+    const char *collections, *types, *classes, *detectors;
+    int64_t from, until; /* of finalized_at, both inclusive; -1: open */
+    int unexpected;      /* -1: either */
+    bool has_bbox;
+    double bbox[4]; /* west > east: over the antimeridian */
+};
 struct public_change_query {
     int64_t after; /* seq > after (ascending) or seq < after (descending; INT64_MAX: tip) */
     bool descending;
     int64_t limit;
     const struct str *sources; /* filter, n = 0: all */
     size_t n_sources;
+    const struct str *collections; /* the same, as the list in filter */
+    size_t n_collections;
+    const struct public_change_filter *filter; /* NULL: none */
 };
 /* *ret_pending: matching rows left behind the last one handed out. */
 MUST_CHECK enum rc public_changes(struct ledger *l, const struct public_change_query *q,

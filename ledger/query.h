@@ -22,9 +22,20 @@
 #include <sqlite3.h>
 #include "ledger/ledger.h"
 
-/* A filter by source: parameters 3 to 18, of which unused ones are NULL and match nothing. */
-#define SOURCE_LIST "(?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
-#define SOURCE_LIST_FIRST 3
+/* Filters of the feed. Parameters 3 to 13 are those of CHANGE_FILTER, NULL where nothing is asked; 14 to 29
+ * a list of sources or collections, of which unused ones are NULL and match nothing. */
+#define CHANGE_LIST                                                                                \
+    "(?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)"
+#define CHANGE_LIST_FIRST 14
+#define CHANGE_FILTER                                                                              \
+    " AND (?3 IS NULL OR instr(?3, ',' || collection || ','))"                                     \
+    " AND (?4 IS NULL OR instr(?4, ',' || change_type || ','))"                                    \
+    " AND (?5 IS NULL OR instr(?5, ',' || change_class || ','))"                                   \
+    " AND (?6 IS NULL OR instr(?6, ',' || detector || ','))"                                       \
+    " AND (?7 IS NULL OR finalized_at >= ?7) AND (?8 IS NULL OR finalized_at <= ?8)"               \
+    " AND (?9 IS NULL OR unexpected = ?9) AND (?10 IS NULL OR (south <= ?13 AND north >= ?11"      \
+    " AND CASE WHEN ?10 <= ?12 THEN west <= ?12 AND east >= ?10"                                   \
+    " ELSE west <= ?12 OR east >= ?10 END))"
 
 enum stmt_id {
 #define X(name, role, sql) Q_##name,
@@ -46,6 +57,7 @@ struct ledger {
     const struct replay_row *script; /* while a log is replayed: the row that must be written now */
     bool scripted;                   /* it was */
     sqlite3_stmt *stmts[Q_COUNT];
+    struct composed *composed; /* compose.c: statements made while running, by their text */
 };
 
 struct query {

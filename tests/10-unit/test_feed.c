@@ -195,14 +195,14 @@ static void parameters_are_checked(void **state)
 
 static void source_lists_are_bounded(void **state)
 {
-    char list[2 * (FEED_SOURCES_MAX + 1)];
+    char list[2 * (FEED_LIST_MAX + 1)];
     (void)state;
-    for (size_t i = 0; i < FEED_SOURCES_MAX; i++)
+    for (size_t i = 0; i < FEED_LIST_MAX; i++)
         memcpy(list + 2 * i, "a,", 2);
-    list[2 * FEED_SOURCES_MAX - 1] = 0;
+    list[2 * FEED_LIST_MAX - 1] = 0;
     assert_rc(set("source", list), RC_OK);
-    assert_int_equal(q.n_sources, FEED_SOURCES_MAX);
-    memcpy(list + 2 * FEED_SOURCES_MAX - 1, ",a", 3);
+    assert_int_equal(q.n_sources, FEED_LIST_MAX);
+    memcpy(list + 2 * FEED_LIST_MAX - 1, ",a", 3);
     assert_rc(set("source", list), RC_INVALID);
 }
 

@@ -265,12 +265,13 @@ static void header_block_is_complete(void **state)
     w.route = "/x/{y}";
     buf_puts(&w.body, "{}");
     resp_header(&w, "Link", "<%s>", "http://h/");
-    assert_str(head(&b), "Status: 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
-                         "ETag: \"abc\"\r\nLast-Modified: Thu, 02 Jul 2026 00:00:00 GMT\r\n"
-                         "Cache-Control: no-cache\r\nVary: Accept\r\n"
-                         "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag, "
-                         "Last-Modified, Link, X-Poll-Interval\r\nX-Freshet-Route: /x/{y}\r\n"
-                         "Link: <http://h/>\r\n\r\n");
+    assert_str(head(&b),
+               "Status: 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+               "ETag: \"abc\"\r\nLast-Modified: Thu, 02 Jul 2026 00:00:00 GMT\r\n"
+               "Cache-Control: no-cache\r\nVary: Accept\r\n"
+               "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag, "
+               "Last-Modified, Link, X-Poll-Interval, X-Last-Seq\r\nX-Freshet-Route: /x/{y}\r\n"
+               "Link: <http://h/>\r\n\r\n");
     buf_release(&b);
 }
 

@@ -281,7 +281,9 @@ static void tables_are_complete(void **state)
             const struct route *a = &tables[t]->routes[i];
             assert_non_null(a->fn);
             assert_true(a->pattern[0] == '/' && a->summary[0] && a->produces[0] && a->cache[0]);
-            assert_true(t == 1 || strcmp(a->method, "GET") == 0);
+            /* the api reads: a POST there is a question that does not fit into an address */
+            assert_true(t == 1 || strcmp(a->method, "GET") == 0 ||
+                        strcmp(a->pattern, "/stac/search") == 0);
             assert_true((a->scope != 0) == (t == 1));
             for (size_t j = 0; j < i; j++) {
                 const struct route *b = &tables[t]->routes[j];

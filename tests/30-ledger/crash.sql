@@ -31,7 +31,7 @@ SELECT 'fresh', source_id, level, held, retired, updated_at, removed_at, identit
   FROM public_freshness ORDER BY 2;
 SELECT 'checked', src_no, checked_at, reached_at, failures, last_outcome FROM public_checks ORDER BY 2;
 SELECT 'pitem', item_id, collection, doc FROM public_items ORDER BY 2;
-SELECT 'box', i.item_id, west, east, south, north FROM public_items_box JOIN public_items i USING (item_no) ORDER BY 2;
+SELECT 'box', i.item_id, b.west, b.east, b.south, b.north FROM public_items_box b JOIN public_items i USING (item_no) ORDER BY 2;
 SELECT 'collection', collection, doc FROM public_collections ORDER BY 2;
 SELECT 'pprov', src_no, doc FROM public_prov ORDER BY 2, 3;
 SELECT 'pdelta', src_no, doc FROM public_deltas ORDER BY 2, 3;

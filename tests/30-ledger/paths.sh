@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2034,SC2154,SC2016 # shared with faults.sh, which expands the rows
 # The ways through the handler that tests/30-ledger/faults.sh disturbs. A way is one row here, and a
 # function prepare_NAME that brings the instance $dir before it; the row's command is what is disturbed.
 # $event, $delta and $copy may be used in it: the event or delta that prepare_NAME sets with `remember`,

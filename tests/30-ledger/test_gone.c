@@ -3,6 +3,7 @@
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
+#include "ledger/public_items.h"
 
 /* A detector has seen 404 often enough, over long enough. */
 static const char *gone(const struct source *s)
@@ -35,7 +36,7 @@ static struct public_fresh fresh_of(const char *id)
 static const char *item_of(const char *id)
 {
     struct ledger *r = fix_open(LEDGER_READ);
-    struct public_doc d;
+    struct public_item d;
     OK(public_item_get(r, &fix_arena, STR("tests"), str_of(id), &d, &fix_err));
     ledger_close(&r);
     return d.doc.p;

@@ -210,7 +210,7 @@ static void withheld_rows_do_not_survive(void **state)
         " WHERE id IN ('kept', 'own'))",
         "INSERT INTO public_deltas SELECT delta_id, src_no, doc, 1, 1 FROM deltas WHERE src_no IN"
         " (SELECT src_no FROM sources WHERE id IN ('kept', 'own'))",
-        "INSERT INTO public_items SELECT 77, item_id, src_no, 'tests', 1, doc, 1 FROM stac_items"
+        "INSERT INTO public_items (item_no, item_id, src_no, collection, at, doc, gen) SELECT 77, item_id, src_no, 'tests', 1, doc, 1 FROM stac_items"
         " WHERE src_no = (SELECT src_no FROM sources WHERE id = 'kept')",
         "INSERT INTO public_assets SELECT sha, src_no, run_id, 1, 'x', 1 FROM ledger WHERE src_no ="
         " (SELECT src_no FROM sources WHERE id = 'grid') AND status = 'finalized'"};

@@ -161,6 +161,8 @@ static void options_and_methods(void **state)
     (void)state;
     EACH_ROUTE(r)
     {
+        if (strcmp(r->pattern, "/stac/search") == 0)
+            continue; /* takes POST too */
         const char *at = address(r->pattern, value_of(r->pattern, SOVEREIGN));
         struct answer a = ask(&(struct ask){.method = "OPTIONS", .path = at});
         assert_int_equal(a.status, 204);

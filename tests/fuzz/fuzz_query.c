@@ -30,7 +30,7 @@ static void check_feed(struct arena *a, const struct req *r)
             HOLDS(err.rc == RC_INVALID && err.msg[0] != 0);
     }
     HOLDS(q.limit >= 1 && q.limit <= FEED_LIMIT_MAX);
-    HOLDS(q.since >= 0 && q.before >= 0 && q.n_sources <= FEED_SOURCES_MAX);
+    HOLDS(q.since >= 0 && q.before >= 0 && q.n_sources <= FEED_LIST_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

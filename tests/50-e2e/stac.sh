@@ -1,0 +1,126 @@
+#!/bin/sh
+# The catalog behind real nginx, with clients that we did not write: GDAL's OGC API Features driver reads a
+# collection, the official schemas judge every document where they are at hand, pystac-client walks it where
+# it is installed.
+# shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/50-e2e/lib.sh
+start_upstream --demo --tick 3600000
+dir=$work/i
+FRESHET_DIR=$dir
+export FRESHET_DIR
+web=$(free_port)
+base=http://127.0.0.1:$web
+schemas=${SCHEMAS:-../shared/data/schemas}
+
+get() { curl -sS --max-time 20 "$@"; }
+status() { get -o /dev/null -w '%{http_code}' "$@"; }
+post() { get -X POST -H 'Content-Type: application/json' "$base/stac/search" -d "$@"; }
+tick() { get -X POST "$u/control/tick" >/dev/null; }
+
+freshet init "$dir" >/dev/null
+sed "s/{port}/$port/g" tests/upstream/demo-sources.json >"$work/sources.json"
+freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+freshet config set fetch_attempts 1
+freshet source import "$work/sources.json" >/dev/null
+for _ in 1 2 3; do
+    freshet check all >/dev/null 2>&1
+    freshet work --drain >/dev/null 2>&1
+    tick
+done
+"$B/freshet" up --port "$web" >"$work/up.out" 2>"$work/up.err" &
+children=$!
+soon "it says when it is ready" 30 grep -q "$base/" "$work/up.out"
+
+# ---- the root ---------------------------------------------------------------------------------------
+is "self is the address asked for" "$(get "$base/stac" | jq -r '.links[] | select(.rel == "self") | .href')" "$base/stac"
+is "with a slash too" "$(get "$base/stac/" | jq -r '.links[] | select(.rel == "self") | .href')" "$base/stac/"
+is "the same classes on both pages" "$(get "$base/stac" | jq -c .conformsTo)" "$(get "$base/stac/conformance" | jq -c .conformsTo)"
+has "browsers get a page" "$(get -i -H 'Accept: text/html,*/*;q=0.8' "$base/stac")" '^Content-Type: text/html'
+total=$(get "$base/stac/search?limit=1" | jq .numberMatched)
+if [ "$total" -gt 10 ]; then pass "there are items ($total)"; else fail "there are items ($total)"; fi
+
+# ---- pages --------------------------------------------------------------------------------------------
+# walk URL: every id along next; then back along prev.
+walk() {
+    next=$1
+    while [ -n "$next" ]; do
+        get "$next" >"$work/page"
+        jq -r '.features[].id' "$work/page"
+        last=$next
+        next=$(jq -r '.links[] | select(.rel == "next") | .href' "$work/page")
+    done
+}
+walk "$base/stac/search?limit=3" >"$work/ids"
+is "every item once along next" "$(sort -u "$work/ids" | wc -l) $(wc -l <"$work/ids")" "$total $total"
+walk "$base/stac/search?limit=3" >/dev/null
+back=$last
+: >"$work/back"
+while [ -n "$back" ]; do
+    get "$back" >"$work/page"
+    jq -r '.features[].id' "$work/page" | tac >>"$work/back"
+    back=$(jq -r '.links[] | select(.rel == "prev") | .href' "$work/page")
+done
+is "and the same back along prev" "$(tac "$work/back")" "$(cat "$work/ids")"
+walk "$base/stac/search?limit=4&sortby=-title,%2Bversion" >"$work/sorted"
+is "in any order" "$(sort "$work/sorted")" "$(sort "$work/ids")"
+body='{"limit":3}'
+: >"$work/posted"
+while [ -n "$body" ]; do
+    post "$body" >"$work/page"
+    jq -r '.features[].id' "$work/page" >>"$work/posted"
+    body=$(jq -c '.links[] | select(.rel == "next") | .body' "$work/page")
+done
+is "and by POST" "$(cat "$work/posted")" "$(cat "$work/ids")"
+is "a token of another order is refused" "$(status "$base/stac/search?sortby=title&token=$(get "$base/stac/search?limit=3" |
+    jq -r '.links[] | select(.rel == "next") | .href' | sed 's/.*token=//')")" 400
+
+# ---- the tree -------------------------------------------------------------------------------------------
+: >"$work/tree"
+todo=$base/stac
+widest=0
+while [ -n "$todo" ]; do
+    more=
+    for url in $todo; do
+        get "$url" >"$work/node"
+        n=$(jq '.links | length' "$work/node")
+        [ "$n" -le "$widest" ] || widest=$n
+        jq -r '.links[] | select(.rel == "item") | .href' "$work/node" | sed 's|.*/||' >>"$work/tree"
+        more="$more $(jq -r '.links[] | select(.rel == "child") | .href' "$work/node" | tr '\n' ' ')"
+    done
+    todo=$(echo "$more" | xargs)
+done
+is "every item is reachable from the root, once" "$(sort "$work/tree")" "$(sort "$work/ids")"
+if [ "$widest" -le 22 ]; then pass "no document has many links"; else fail "a document has $widest links"; fi
+
+c=$(get "$base/stac/search?limit=1&filter=geometry%20IS%20NOT%20NULL" | jq -r '.features[0].collection')
+# ---- schemas ---------------------------------------------------------------------------------------------
+if [ -f "$schemas/validate_stac.py" ] && /usr/bin/python3 -c "import jsonschema" 2>/dev/null; then
+    for path in /stac /stac/collections "/stac/search?limit=1000" "/stac/collections/$c"; do
+        get "$base$path" >"$work/doc.json"
+        run 0 /usr/bin/python3 "$schemas/validate_stac.py" "$work/doc.json"
+        [ "$got" -eq 0 ] || printf '%s\n' "$out" | head -n 5 | sed 's/^/#   /'
+    done
+else
+    echo "skipped: the official schemas are not at hand"
+fi
+
+# ---- GDAL ------------------------------------------------------------------------------------------------
+n=$(get "$base/stac/collections/$c/items?limit=1" | jq .numberMatched)
+if command -v ogrinfo >/dev/null; then
+    run 0 ogrinfo -so "OAPIF:$base/stac" "$c"
+    has "GDAL counts the items of $c" "$out" "^Feature Count: $n\$"
+    run 0 ogrinfo -al -q "OAPIF:$base/stac" "$c"
+    is "and reads them" "$(printf '%s\n' "$out" | grep -c '^OGRFeature')" "$n"
+else
+    echo "skipped: no ogrinfo"
+fi
+if python3 -c 'import pystac_client' 2>/dev/null; then
+    run 0 python3 -c "
+import pystac_client, sys
+c = pystac_client.Client.open('$base/stac')
+print(len(list(c.search(limit=3).items())))"
+    is "pystac-client meets every item" "$out" "$total"
+fi
+summary
