@@ -61,11 +61,16 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
 
 /* ---- the description ------------------------------------------------------------------------- */
 
-static void add_triggers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s)
+/* Canonical, as the stored spec has them: a declaration just read may have another order. */
+static enum rc add_triggers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s,
+                            struct err *err)
 {
-    yyjson_val *list = s->declared_triggers;
-    yyjson_mut_obj_add_val(d, o, "triggers",
-                           list ? yyjson_val_mut_copy(d, list) : yyjson_mut_arr(d));
+    CLEANUP(buf_release) struct buf text;
+    buf_init(&text, JSON_MAX);
+    if (s->declared_triggers)
+        TRY(json_canon(&text, s->declared_triggers, err));
+    json_add_raw(d, o, "triggers", s->declared_triggers ? buf_view(&text) : STR("[]"));
+    return RC_OK;
 }
 
 static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const struct picture *p)
@@ -124,7 +129,7 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     yyjson_mut_doc_set_root(d, o);
     add_declared(d, o, s);
     json_add_str(d, o, "url", url);
-    add_triggers(d, o, s);
+    TRY(add_triggers(d, o, s, err));
     yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);

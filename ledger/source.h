@@ -92,7 +92,7 @@ struct source {
     int64_t freshness_days;                     /* -1: the setting */
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
     struct str spec;                            /* canonical JSON of it all */
-    yyjson_val *declared_triggers;              /* as written there; NULL: none */
+    yyjson_val *declared_triggers;              /* as written, in the arena; NULL: none */
 };
 
 /* Reads a declaration. Strings live in the arena. */
