@@ -41,6 +41,11 @@ static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s
     return RC_OK;
 }
 
+static int64_t freshness_days(const struct instance *inst, const struct source *s)
+{
+    return s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
+}
+
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
                     const struct source *s, enum publish_how how, struct picture *p,
                     struct err *err)
@@ -54,7 +59,7 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
         TRY(publish_facts(l, a, s->no, &p->facts, err));
     }
     TRY(look_up(l, a, s, &p->parent, err));
-    p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
+    p->freshness_days = freshness_days(inst, s);
     sha256_hex(&p->head.sha, p->identity);
     return RC_OK;
 }
@@ -202,17 +207,19 @@ static int64_t last_moved(const struct picture *p)
 }
 
 static enum rc project(struct ledger *l, struct arena *a, const struct instance *inst,
-                       const struct source *s, enum publish_how how, int64_t now, struct err *err)
+                       const struct source *s, struct str doc, enum publish_how how, int64_t now,
+                       struct err *err)
 {
     struct picture p;
     struct public_source row;
-    struct str doc, collection;
+    struct str collection;
     /* Not even the generation of the public tables moves: ETags would tell. */
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
     TRY(look(l, a, inst, s, how, &p, err));
     now = how == PUBLISH_MEND ? last_moved(&p) : now;
-    TRY(describe(a, &p, &doc, err));
+    if (doc.n == 0)
+        TRY(describe(a, &p, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
     row.how = how;
@@ -230,15 +237,20 @@ enum rc project_source(struct ledger *l, const struct instance *inst, const stru
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_OVER, now, err);
+    return project(l, &a, inst, s, (struct str){0}, PUBLISH_OVER, now, err);
 }
 
-enum rc project_added(struct ledger *l, const struct instance *inst, const struct source *s,
-                      int64_t now, struct err *err)
+enum rc project_added(struct ledger *l, struct arena *a, const struct instance *inst,
+                      const struct source *s, struct str doc, int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
-    arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_ADDED, now, err);
+    return project(l, a, inst, s, doc, PUBLISH_ADDED, now, err);
+}
+
+enum rc project_describe(struct arena *a, const struct instance *inst, const struct source *s,
+                         struct str *ret, struct err *err)
+{
+    struct picture p = {.s = s, .freshness_days = freshness_days(inst, s)};
+    return describe(a, &p, ret, err);
 }
 
 enum rc project_mend_source(struct ledger *l, const struct instance *inst, const struct source *s,
@@ -246,7 +258,7 @@ enum rc project_mend_source(struct ledger *l, const struct instance *inst, const
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_MEND, 0, err);
+    return project(l, &a, inst, s, (struct str){0}, PUBLISH_MEND, 0, err);
 }
 
 /* ---- changes anew ---------------------------------------------------------------------------- */
