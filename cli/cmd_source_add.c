@@ -163,7 +163,7 @@ static enum rc parse_and_store(struct decl *d, bool update, struct source *ret)
     TRY(source_decl(c, d->doc, "the declaration", &decl));
     TRY(source_parse(&c->arena, decl, ret, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
-    enum rc rc = source_store(c, ret, update, &ignored);
+    enum rc rc = source_store(c, ret, (struct str){0}, update, &ignored);
     if (rc != RC_OK) {
         ledger_abort(c->ledger);
         return rc;

@@ -11,21 +11,20 @@
  * Called by main_freshet.c. */
 #include <libgen.h>
 
+#include "cli/import_rows.h"
 #include "cli/progress.h"
 #include "cli/source_put.h"
-#include "core/csv.h"
 #include "core/file.h"
 
-#define ERRORS_SHOWN 20       /* more than that is one mistake made everywhere */
-#define CSV_MAX (1u << 30)    /* some eight million short rows */
-#define ROW_MEMORY (8u << 20) /* the longest row that is a declaration, several times over */
+#define ERRORS_SHOWN 20        /* more than that is one mistake made everywhere */
+#define CSV_MAX (1u << 30)     /* some eight million short rows */
+#define FIND_MEMORY (8u << 20) /* the longest row, to find an id again */
 
 struct import {
     struct cli *c;
     const char *file; /* base name, for messages */
     bool csv, update;
     int64_t errors, taken, added, updated;
-    struct arena row; /* all that one row needs */
     /* The whole file, to find the other row of an id: one of these. */
     yyjson_val *rows;
     struct str text;
@@ -77,7 +76,7 @@ static int64_t csv_row_of(struct import *im, const char *id, int64_t place)
     struct csv_record head = {0}, r;
     struct err ignored;
     size_t column = 0;
-    arena_init(&a, ROW_MEMORY);
+    arena_init(&a, FIND_MEMORY);
     csv_open(&csv, im->text);
     if (csv_next(&csv, &a, &head, &ignored) != RC_OK)
         return -1;
@@ -108,33 +107,45 @@ static void say_taken(struct import *im, const struct source *s, int64_t place)
 }
 
 /* A wrong declaration is said and counted; only what makes going on senseless is returned. */
-static enum rc take_decl(struct import *im, yyjson_val *decl, int64_t place)
+static enum rc take_row(struct import *im, struct import_row *row)
 {
     struct cli *c = im->c;
-    struct source s;
     bool updated;
     progress_show(&im->progress, im->added + im->updated + im->errors, NULL, 0);
-    enum rc rc = source_parse(&im->row, decl, &s, &c->err);
-    if (rc == RC_OK)
-        rc = source_store(c, &s, im->update, &updated);
+    enum rc rc = row->err.rc;
+    if (rc != RC_OK)
+        c->err = row->err;
+    else
+        rc = source_store(c, &row->source, row->doc, im->update, &updated);
     if (rc == RC_OK)
         *(updated ? &im->updated : &im->added) += 1;
-    if (rc == RC_CONFLICT)
-        say_taken(im, &s, place);
+    else if (rc == RC_CONFLICT)
+        say_taken(im, &row->source, row->place);
     else if (rc == RC_INVALID)
-        say_wrong(im, place);
+        say_wrong(im, row->place);
     else
         return rc;
     return RC_OK;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+static enum rc take_rows(struct import *im, struct import_file *file, int64_t count)
+{
+    CLEANUP(import_rows_close) struct import_rows *rows = NULL;
+    struct import_row *row;
+    file->inst = &im->c->inst;
+    progress_begin(&im->progress, im->c, "importing", count);
+    TRY(import_rows_open(file, &rows, &im->c->err));
+    while (import_rows_next(rows, &row))
+        TRY(take_row(im, row));
+    return RC_OK;
+}
+
+/* ---- the two kinds of files ------------------------------------------------------------------- */
 
 static enum rc read_json(struct import *im, struct str text)
 {
     struct cli *c = im->c;
-    yyjson_val *doc = NULL, *decl;
-    size_t i, n;
+    yyjson_val *doc = NULL;
     TRY(json_parse(&c->arena, text, JSON_RELAXED, im->file, &doc, &c->err));
     if (yyjson_is_obj(doc))
         doc = yyjson_obj_get(doc, "sources");
@@ -143,82 +154,8 @@ static enum rc read_json(struct import *im, struct str text)
                        "%s holds no list: it must be a JSON array or {\"sources\":[...]}",
                        im->file);
     im->rows = doc;
-    progress_begin(&im->progress, c, "importing", (int64_t)yyjson_arr_size(doc));
-    yyjson_arr_foreach(doc, i, n, decl)
-    {
-        TRY(take_decl(im, decl, (int64_t)i));
-        arena_reset(&im->row);
-    }
-    return RC_OK;
-}
-
-/* ---- CSV ------------------------------------------------------------------------------------- */
-
-static bool is_text_field(const char *name)
-{
-    static const char *const names[] = {
-#define TEXT(name, required, longest) #name,
-#define NUMBER(name, def, min, max)
-#define OTHER(name)
-#include "ledger/source_fields.def"
-#undef TEXT
-#undef NUMBER
-#undef OTHER
-    };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static yyjson_mut_val *cell_value(struct import *im, yyjson_mut_doc *d, const char *name,
-                                  const char *cell)
-{
-    yyjson_val *v = NULL;
-    struct err ignored;
-    if (!is_text_field(name) && json_parse(&im->row, str_of(cell), 0, name, &v, &ignored) == RC_OK)
-        return yyjson_val_mut_copy(d, v);
-    return yyjson_mut_strcpy(d, cell);
-}
-
-/* The column that is not UTF-8 in its cell, or "" where its name is not; NULL: all are. */
-static const char *not_utf8(const struct csv_record *head, const struct csv_record *r)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (!str_is_utf8(str_of(head->fields[i])))
-            return "";
-        else if (!str_is_utf8(str_of(r->fields[i])))
-            return head->fields[i];
-    return NULL;
-}
-
-static enum rc take_record(struct import *im, const struct csv_record *head,
-                           const struct csv_record *r, int64_t line)
-{
-    struct cli *c = im->c;
-    yyjson_mut_doc *d = json_doc(&im->row);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    if (r->n > head->n) {
-        err_set(&c->err, RC_INVALID, "", "has %zu cells, but the header row has %zu", r->n,
-                head->n);
-        say_wrong(im, line);
-        return RC_OK;
-    }
-    const char *broken = not_utf8(head, r);
-    if (broken) {
-        err_set(&c->err, RC_INVALID, broken, "is not UTF-8: save the file in that encoding");
-        say_wrong(im, line);
-        return RC_OK;
-    }
-    for (size_t i = 0; i < r->n; i++)
-        if (*r->fields[i])
-            yyjson_mut_obj_add(o, yyjson_mut_strcpy(d, head->fields[i]),
-                               cell_value(im, d, head->fields[i], r->fields[i]));
-    yyjson_val *decl = json_fixed(&im->row, d);
-    if (!decl)
-        return err_set(&c->err, RC_NOMEM, "", "no memory for a row of %s", im->file);
-    return take_decl(im, decl, line);
+    struct import_file file = {.list = doc};
+    return take_rows(im, &file, (int64_t)yyjson_arr_size(doc));
 }
 
 /* As many as there are lines; fields with line ends in them only make the bar end early. */
@@ -234,28 +171,22 @@ static int64_t count_rows(struct str text)
 static enum rc read_csv(struct import *im, struct str text)
 {
     struct cli *c = im->c;
-    struct csv csv;
-    struct csv_record head = {0}, r;
-    csv_open(&csv, text);
-    enum rc rc = csv_next(&csv, &c->arena, &head, &c->err);
+    struct csv_record head = {0};
+    struct import_file file = {.head = &head};
+    csv_open(&file.csv, text);
+    enum rc rc = csv_next(&file.csv, &c->arena, &head, &c->err);
     if (rc == RC_NOT_FOUND)
         return err_set(&c->err, RC_INVALID, "", "%s is empty: the first row names the fields",
                        im->file);
-    if (rc == RC_OK && head.n == 1 && strchr(head.fields[0], ';')) {
-        err_set(&c->err, RC_INVALID, "", "fields are separated by commas, not by semicolons");
-        say_wrong(im, csv.at);
+    if (rc == RC_OK && head.n == 1 && strchr(head.fields[0], ';'))
+        rc = err_set(&c->err, RC_INVALID, "", "fields are separated by commas, not by semicolons");
+    if (rc == RC_INVALID) {
+        say_wrong(im, file.csv.at);
         return RC_OK;
     }
+    TRY(rc);
     im->text = text;
-    progress_begin(&im->progress, c, "importing", count_rows(text));
-    while (rc == RC_OK && (rc = csv_next(&csv, &im->row, &r, &c->err)) == RC_OK) {
-        TRY(take_record(im, &head, &r, csv.at));
-        arena_reset(&im->row);
-    }
-    if (rc != RC_INVALID)
-        return rc == RC_NOT_FOUND ? RC_OK : rc;
-    say_wrong(im, csv.at);
-    return RC_OK;
+    return take_rows(im, &file, count_rows(text));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -264,14 +195,12 @@ static enum rc read_rows(struct import *im, const char *path)
 {
     struct buf text;
     buf_init(&text, im->csv ? CSV_MAX : JSON_MAX);
-    arena_init(&im->row, ROW_MEMORY);
     enum rc rc = file_read(path, &text, &im->c->err);
     if (rc == RC_TOO_LARGE && !im->csv)
         err_set(&im->c->err, rc, "", "%s is larger than %u MiB: write it as CSV, or in parts",
                 im->file, JSON_MAX >> 20);
     if (rc == RC_OK)
         rc = im->csv ? read_csv(im, buf_view(&text)) : read_json(im, buf_view(&text));
-    arena_release(&im->row);
     buf_release(&text);
     return rc;
 }
@@ -280,7 +209,7 @@ static enum rc read_rows(struct import *im, const char *path)
 static enum rc run(struct import *im, const char *path)
 {
     struct cli *c = im->c;
-    TRY(ledger_bulk_unchecked(c->ledger, &c->err));
+    TRY(im->update ? ledger_bulk(c->ledger, &c->err) : ledger_bulk_adds(c->ledger, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
     enum rc rc = read_rows(im, path);
     progress_end(&im->progress);

@@ -48,7 +48,8 @@ static enum rc ask_to_lower(struct cli *c, const struct source *before, struct s
     return RC_OK;
 }
 
-enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated)
+enum rc source_store(struct cli *c, struct source *s, struct str doc, bool update,
+                     bool *ret_updated)
 {
     CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
     struct source before;
@@ -73,7 +74,7 @@ enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_upd
         TRY(children_set(c->ledger, &c->inst, s, before.level, now, &c->err));
     } else {
         TRY(source_add(c->ledger, s, now, &c->err));
-        TRY(project_added(c->ledger, &c->inst, s, now, &c->err));
+        TRY(project_added(c->ledger, &a, &c->inst, s, doc, now, &c->err));
     }
     if (cli_opt(c, "by"))
         TRY(source_declared_by(c->ledger, s->no, cli_opt(c, "by"), &c->err));

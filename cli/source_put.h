@@ -12,8 +12,9 @@ MUST_CHECK enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const cha
 /* source_by_id, with an error that shows the way to the ids there are. */
 MUST_CHECK enum rc source_find(struct cli *c, const char *id, struct source *ret);
 /* Adds s, or with `update` changes the source of that id, and writes its public rows anew. Inside a
- * transaction. *ret_updated: it was there before. */
-MUST_CHECK enum rc source_store(struct cli *c, struct source *s, bool update, bool *ret_updated);
+ * transaction. *ret_updated: it was there before. doc: s as project_describe has it, or empty. */
+MUST_CHECK enum rc source_store(struct cli *c, struct source *s, struct str doc, bool update,
+                                bool *ret_updated);
 /* Declaration and, when it is stored, number and dates as members of a JSON object. */
 yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s);
 

@@ -41,32 +41,40 @@ static enum rc look_up(struct ledger *l, struct arena *a, const struct source *s
     return RC_OK;
 }
 
+static int64_t freshness_days(const struct instance *inst, const struct source *s)
+{
+    return s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
+}
+
 static enum rc look(struct ledger *l, struct arena *a, const struct instance *inst,
                     const struct source *s, enum publish_how how, struct picture *p,
                     struct err *err)
 {
     *p = (struct picture){.s = s, .facts.qa_status = ""};
-    TRY(check_state_get(l, s->no, &p->state, err));
-    if (how != PUBLISH_ADDED) {
+    if (how == PUBLISH_ADDED) {
+        check_state_fresh(s, &p->state);
+    } else {
+        TRY(check_state_get(l, s->no, &p->state, err));
         TRY(head_get(l, a, s->no, &p->head, err));
         TRY(publish_facts(l, a, s->no, &p->facts, err));
     }
     TRY(look_up(l, a, s, &p->parent, err));
-    p->freshness_days = s->freshness_days >= 0 ? s->freshness_days : inst->conf.freshness_days;
+    p->freshness_days = freshness_days(inst, s);
     sha256_hex(&p->head.sha, p->identity);
     return RC_OK;
 }
 
 /* ---- the description ------------------------------------------------------------------------- */
 
-static enum rc add_triggers(struct arena *a, yyjson_mut_doc *d, yyjson_mut_val *o,
-                            const struct source *s, struct err *err)
+/* Canonical, as the stored spec has them: a declaration just read may have another order. */
+static enum rc add_triggers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s,
+                            struct err *err)
 {
-    yyjson_val *spec;
-    TRY(json_parse(a, s->spec, 0, "the declaration", &spec, err));
-    yyjson_val *triggers = yyjson_obj_get(spec, "triggers");
-    yyjson_mut_obj_add_val(d, o, "triggers",
-                           triggers ? yyjson_val_mut_copy(d, triggers) : yyjson_mut_arr(d));
+    CLEANUP(buf_release) struct buf text;
+    buf_init(&text, JSON_MAX);
+    if (s->declared_triggers)
+        TRY(json_canon(&text, s->declared_triggers, err));
+    json_add_raw(d, o, "triggers", s->declared_triggers ? buf_view(&text) : STR("[]"));
     return RC_OK;
 }
 
@@ -118,7 +126,6 @@ static void add_declared(yyjson_mut_doc *d, yyjson_mut_val *o, const struct sour
 static enum rc describe(struct arena *a, const struct picture *p, struct str *ret, struct err *err)
 {
     const struct source *s = p->s;
-    struct str whole;
     yyjson_mut_doc *d = json_doc(a);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     char *url = uri_shown(a, s->url);
@@ -127,7 +134,7 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     yyjson_mut_doc_set_root(d, o);
     add_declared(d, o, s);
     json_add_str(d, o, "url", url);
-    TRY(add_triggers(a, d, o, s, err));
+    TRY(add_triggers(d, o, s, err));
     yyjson_mut_obj_add_int(d, o, "freshness_days", p->freshness_days);
     yyjson_mut_obj_add_bool(d, o, "retired", s->retired_at >= 0);
     json_add_time(d, o, "updated_at", p->head.version ? p->head.promoted_at : -1);
@@ -136,8 +143,10 @@ static enum rc describe(struct arena *a, const struct picture *p, struct str *re
     json_add_str(d, o, "parent", p->parent);
     yyjson_mut_obj_add_arr(d, o, "redacted");
     add_links(d, o, p);
-    TRY(json_write(a, d, 0, &whole, err));
-    return redact(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
+    yyjson_val *whole = json_fixed(a, d);
+    if (!whole)
+        return err_set(err, RC_NOMEM, "", "no memory to describe a source");
+    return redact_value(a, REDACT_SOURCE, s->level, s->grid_deg, whole, ret, err);
 }
 
 /* ---- freshness facts ------------------------------------------------------------------------- */
@@ -198,17 +207,19 @@ static int64_t last_moved(const struct picture *p)
 }
 
 static enum rc project(struct ledger *l, struct arena *a, const struct instance *inst,
-                       const struct source *s, enum publish_how how, int64_t now, struct err *err)
+                       const struct source *s, struct str doc, enum publish_how how, int64_t now,
+                       struct err *err)
 {
     struct picture p;
     struct public_source row;
-    struct str doc, collection;
+    struct str collection;
     /* Not even the generation of the public tables moves: ETags would tell. */
     if (s->level == LEVEL_SOVEREIGN)
         return RC_OK;
     TRY(look(l, a, inst, s, how, &p, err));
     now = how == PUBLISH_MEND ? last_moved(&p) : now;
-    TRY(describe(a, &p, &doc, err));
+    if (doc.n == 0)
+        TRY(describe(a, &p, &doc, err));
     TRY(fill_row(a, &p, &row, err));
     row.doc = doc;
     row.how = how;
@@ -227,15 +238,20 @@ enum rc project_source(struct ledger *l, const struct instance *inst, const stru
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_OVER, now, err);
+    return project(l, &a, inst, s, (struct str){0}, PUBLISH_OVER, now, err);
 }
 
-enum rc project_added(struct ledger *l, const struct instance *inst, const struct source *s,
-                      int64_t now, struct err *err)
+enum rc project_added(struct ledger *l, struct arena *a, const struct instance *inst,
+                      const struct source *s, struct str doc, int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
-    arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_ADDED, now, err);
+    return project(l, a, inst, s, doc, PUBLISH_ADDED, now, err);
+}
+
+enum rc project_describe(struct arena *a, const struct instance *inst, const struct source *s,
+                         struct str *ret, struct err *err)
+{
+    struct picture p = {.s = s, .freshness_days = freshness_days(inst, s)};
+    return describe(a, &p, ret, err);
 }
 
 enum rc project_mend_source(struct ledger *l, const struct instance *inst, const struct source *s,
@@ -243,7 +259,7 @@ enum rc project_mend_source(struct ledger *l, const struct instance *inst, const
 {
     CLEANUP(arena_release) struct arena a;
     arena_init(&a, PROJECT_MEMORY_MAX);
-    return project(l, &a, inst, s, PUBLISH_MEND, 0, err);
+    return project(l, &a, inst, s, (struct str){0}, PUBLISH_MEND, 0, err);
 }
 
 /* ---- changes anew ---------------------------------------------------------------------------- */

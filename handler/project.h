@@ -11,9 +11,14 @@
  * after it was added, changed, checked by hand or promoted. Inside a transaction. */
 MUST_CHECK enum rc project_source(struct ledger *l, const struct instance *inst,
                                   const struct source *s, int64_t now, struct err *err);
-/* The same for a source that was added in this transaction: it has no head and no rows yet. */
-MUST_CHECK enum rc project_added(struct ledger *l, const struct instance *inst,
-                                 const struct source *s, int64_t now, struct err *err);
+/* The same for a source that was added in this transaction: it has no head and no rows yet. doc: its
+ * description, when it was made before; empty: it is made here. */
+MUST_CHECK enum rc project_added(struct ledger *l, struct arena *a, const struct instance *inst,
+                                 const struct source *s, struct str doc, int64_t now,
+                                 struct err *err);
+/* The public description of a source that is to be added, and has no parent. Pure. */
+MUST_CHECK enum rc project_describe(struct arena *a, const struct instance *inst,
+                                    const struct source *s, struct str *ret, struct err *err);
 /* All rows of s anew, also its changes: after its level or title moved. Inside a transaction. */
 MUST_CHECK enum rc project_all_of_source(struct ledger *l, const struct instance *inst,
                                          const struct source *s, int64_t now, struct err *err);

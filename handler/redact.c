@@ -221,28 +221,37 @@ static void put_names(struct walk *w, yyjson_mut_val *root)
         yyjson_mut_arr_add_strcpy(w->d, list, w->names[i]);
 }
 
-enum rc redact(struct arena *a, enum redact_doc doc, enum level level, double grid_deg,
-               struct str whole, struct str *ret, struct err *err)
+enum rc redact_value(struct arena *a, enum redact_doc doc, enum level level, double grid_deg,
+                     yyjson_val *whole, struct str *ret, struct err *err)
 {
-    struct walk w = {.a = a, .d = json_doc(a), .doc = doc, .level = level, .grid = grid_deg};
-    if (level == LEVEL_SOVEREIGN || whole.n == 0) {
-        *ret = (struct str){0};
+    struct walk w = {
+        .a = a, .d = json_doc(a), .doc = doc, .level = level, .grid = grid_deg, .root = whole};
+    *ret = (struct str){0};
+    if (level == LEVEL_SOVEREIGN)
         return RC_OK;
-    }
-    TRY(json_parse(a, whole, 0, "a stored document", &w.root, err));
     yyjson_mut_val *root = enter(&w, "", w.root);
     yyjson_mut_doc_set_root(w.d, root);
     if (w.rc != RC_OK)
         return err_set(err, w.rc, "", "the withheld fields cannot all be named");
-    if (yyjson_mut_obj_size(root) == 0 && json_doc_rc(w.d) == RC_OK) {
-        *ret = (struct str){0};
+    if (yyjson_mut_obj_size(root) == 0 && json_doc_rc(w.d) == RC_OK)
         return RC_OK;
-    }
     if (w.has_list)
         put_names(&w, root);
     if (w.sealed)
         TRY(delta_seal(w.d, root, err));
     return json_write(a, w.d, 0, ret, err);
+}
+
+enum rc redact(struct arena *a, enum redact_doc doc, enum level level, double grid_deg,
+               struct str whole, struct str *ret, struct err *err)
+{
+    yyjson_val *root;
+    if (level == LEVEL_SOVEREIGN || whole.n == 0) {
+        *ret = (struct str){0};
+        return RC_OK;
+    }
+    TRY(json_parse(a, whole, 0, "a stored document", &root, err));
+    return redact_value(a, doc, level, grid_deg, root, ret, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

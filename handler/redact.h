@@ -38,6 +38,10 @@ enum redact_action redact_action(enum redact_doc doc, enum level level, const ch
 /* The public form of one whole document. grid_deg is the source's. */
 MUST_CHECK enum rc redact(struct arena *a, enum redact_doc doc, enum level level, double grid_deg,
                           struct str whole, struct str *ret, struct err *err);
+/* The same for one that was just built and needs no text in between (json_fixed). */
+MUST_CHECK enum rc redact_value(struct arena *a, enum redact_doc doc, enum level level,
+                                double grid_deg, yyjson_val *whole, struct str *ret,
+                                struct err *err);
 /* The public rows of a change, from its whole documents. */
 struct redact_change {
     struct str entry, prov, delta, item;

@@ -63,7 +63,7 @@ static enum rc do_source_add(struct replay *p, const struct replay_row *r, struc
     TRY(ledger_begin(p->ledger, err));
     enum rc rc = source_add(p->ledger, &s, r->at, err);
     if (rc == RC_OK)
-        rc = project_added(p->ledger, p->inst, &s, r->at, err);
+        rc = project_added(p->ledger, &p->arena, p->inst, &s, (struct str){0}, r->at, err);
     return end_tx(p, rc, err);
 }
 

@@ -54,6 +54,17 @@ enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *re
     return RC_OK;
 }
 
+void check_state_fresh(const struct source *s, struct check_state *ret)
+{
+    *ret = (struct check_state){.seen_size = -1,
+                                .gone_since = -1,
+                                .checked_at = -1,
+                                .reached_at = -1,
+                                .verified_at = -1,
+                                .changed_at = -1,
+                                .next_check_at = source_first_due(s, s->created_at)};
+}
+
 enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no, struct source *ret_source,
                    struct check_state *ret_state, struct err *err)
 {

@@ -28,6 +28,8 @@ struct check_state {
 };
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);
+/* The same of a source that was added in this transaction, without reading it back. */
+void check_state_fresh(const struct source *s, struct check_state *ret);
 
 /* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the caller's
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is

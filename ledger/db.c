@@ -284,9 +284,11 @@ enum rc ledger_bulk(struct ledger *l, struct err *err)
     return exec(l, BULK, err);
 }
 
-enum rc ledger_bulk_unchecked(struct ledger *l, struct err *err)
+enum rc ledger_bulk_adds(struct ledger *l, struct err *err)
 {
     TRY(ledger_bulk(l, err));
+    sqlite3_db_config(l->db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
+    sqlite3_db_config(l->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return exec(l, UNCHECKED, err);
 }
 

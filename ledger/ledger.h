@@ -48,9 +48,10 @@ void ledger_withdraws(struct ledger *l);
 /* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
  * role. */
 MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
-/* The same, and the schema's CHECKs are not asked any more on this handle: for an import, whose values
- * the reader of declarations has checked already. */
-MUST_CHECK enum rc ledger_bulk_unchecked(struct ledger *l, struct err *err);
+/* The same, and the schema's CHECKs, references and triggers are not asked any more on this handle: for
+ * an import that only adds sources. The reader of declarations has checked their values, source_add
+ * numbers them and what refers to them, and no trigger of theirs does more than refuse. */
+MUST_CHECK enum rc ledger_bulk_adds(struct ledger *l, struct err *err);
 
 /* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it is
  * open, no checkpoint gets past it. No write transaction may begin before ledger_read_end. */

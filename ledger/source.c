@@ -16,8 +16,7 @@ const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX
     return out;
 }
 
-/* What is only looked at by hand is never due by itself. */
-static int64_t first_due(const struct source *s, int64_t now)
+int64_t source_first_due(const struct source *s, int64_t now)
 {
     for (size_t i = 0; i < s->n_triggers; i++)
         if (s->triggers[i].type != TRIGGER_MANUAL)
@@ -38,8 +37,8 @@ bool source_is_unlisted(const struct source *s)
 /* An entry that could not be fetched is due although it is looked at by hand only, and stays so. */
 static bool waits_for_listing(const struct source *old, const struct source *s)
 {
-    return source_is_entry(old) && old->retired_at < 0 && first_due(old, 0) < 0 &&
-           first_due(s, 0) < 0;
+    return source_is_entry(old) && old->retired_at < 0 && source_first_due(old, 0) < 0 &&
+           source_first_due(s, 0) < 0;
 }
 
 /* A child's row also tells whose it is. */
@@ -76,7 +75,7 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
                        s->id);
     TRY(rc);
     no = query_last_no(l);
-    TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, first_due(s, now)));
+    TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, source_first_due(s, now)));
     TRY(record_added(l, s, no, now, err));
     s->no = no;
     s->created_at = s->updated_at = now;
@@ -98,7 +97,7 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     if (rc == RC_OK && !waits_for_listing(&old, s))
         rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
                        old.retired_at >= 0 || source_is_unlisted(&old) ? (int64_t)-1
-                                                                       : first_due(s, now));
+                                                                       : source_first_due(s, now));
     if (rc == RC_OK)
         rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
     arena_release(&a);
@@ -116,7 +115,7 @@ enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct er
 {
     TRY(query_run(l, Q_SOURCE_RESUME, err, "i", s->no));
     TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
-                  source_is_unlisted(s) ? (int64_t)-1 : first_due(s, now)));
+                  source_is_unlisted(s) ? (int64_t)-1 : source_first_due(s, now)));
     TRY(replay_append(l, now, "source.resume", s->no, "", STR("{}"), err));
     s->retired_at = -1;
     return RC_OK;
@@ -128,7 +127,7 @@ enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64
     TRY(ledger_need_tx(l, err));
     s->unlisted_at = listed ? 0 : now;
     TRY(query_run(l, Q_SOURCE_UNLISTED_SET, err, "ii", s->no, s->unlisted_at));
-    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? first_due(s, now) : -1));
+    TRY(query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no, listed ? source_first_due(s, now) : -1));
     return replay_append(l, now, listed ? "source.listed" : "source.unlisted", s->no, "", STR("{}"),
                          err);
 }

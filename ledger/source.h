@@ -94,6 +94,7 @@ struct source {
     int64_t freshness_days;                     /* -1: the setting */
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
     struct str spec;                            /* canonical JSON of it all */
+    yyjson_val *declared_triggers;              /* as written, in the arena; NULL: none */
 };
 
 /* Reads a declaration. Strings live in the arena. */
@@ -116,6 +117,8 @@ MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, st
  * touch public rows: the caller projects (handler/project.h). */
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
+/* When a source added now is looked at first; -1: only by hand, so never by itself. */
+int64_t source_first_due(const struct source *s, int64_t now);
 MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
 /* The way back: due at once, unless it is looked at by hand only. Its children stay as they are: who
  * was retired with it and who by hand is not recorded. */

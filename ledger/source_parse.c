@@ -512,6 +512,7 @@ static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, s
 static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 {
     s->retired_at = s->unlisted_at = -1;
+    s->declared_triggers = yyjson_obj_get(decl, "triggers");
     s->entry = "";
     TRY(read_plain(decl, s, err));
     TRY(check_slug(s->id, "id", err));
