@@ -123,6 +123,14 @@ static enum rc put_replay(void *ctx, struct str result, int64_t n, struct err *e
     return RC_OK;
 }
 
+static enum rc put_noise(void *ctx, struct str kind, int64_t n, struct err *err)
+{
+    (void)err;
+    buf_printf(ctx, "freshet_noise_avoided_total{kind=\"%.*s\"} %lld\n", STR_FMT(kind),
+               (long long)n);
+    return RC_OK;
+}
+
 static enum rc put_waiting(void *ctx, struct str kind, int64_t open, int64_t dead,
                            int64_t oldest_at, struct err *err)
 {
@@ -174,6 +182,9 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
     put_health(&w->body, counts);
     plain(&w->body, "freshet_feed_last_seq", "gauge", "Number of the newest entry of the feed.",
           m.last_seq);
+    head(&w->body, "freshet_noise_avoided_total", "counter",
+         "Other bytes of the same content: runs that ended there, checks that knew the form.");
+    TRY(public_noise(r->ledger, put_noise, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
     return put_beats(r, &w->body, err);
 }

@@ -78,11 +78,6 @@ struct inbox_finish {
 };
 MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,
                                 bool *ret_dead, struct err *err);
-/* Decision on a held event: approve makes the candidate ready to resume, reject fails its run.
- * RC_CONFLICT when it is not held; RC_INVALID without a reviewer. Own transaction. */
-MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve,
-                                const char *reviewer, const char *note, int64_t now,
-                                struct err *err);
 /* Was the newest decision about a run that goes on after a hold a rejection? */
 MUST_CHECK enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err);
 /* Ends the run of a change that was rejected (approval.h), unless a handler was faster. Inside the

@@ -201,7 +201,7 @@ static void held_then_approved(void **state)
     assert_int_equal(drain().held, 0); /* waits for a person, not for a worker */
     int requests = server_count(&server, &server.requests);
     serve("kept", BODY_B); /* what was looked at is promoted, not what came later */
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1);
     assert_int_equal(server_count(&server, &server.requests), requests);
     assert_head(&s, 1, BODY_A);
@@ -227,7 +227,7 @@ static void held_then_rejected(void **state)
     serve("kept", BODY_A);
     const char *event = found(&s, BODY_A);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, false, "R. Viewer", "not ours to show", 3000, &fix_err));
+    fix_decide(led, event, false, "R. Viewer", "not ours to show", 3000);
     struct work_counts n = drain();
     assert_int_equal(n.done + n.noop + n.failed + n.held, 0);
     assert_string_equal(change_of(event).reason, "REJECTED");
@@ -247,7 +247,7 @@ static void rule_holds_a_public_source(void **state)
     assert_int_equal(drain().held, 1);
     assert_string_equal(change_of(event).reason, "CRS_MISSING_OR_INVALID");
     assert_int_equal(files_in("store/public"), 0);
-    OK(inbox_decide(led, event, true, "R. Viewer", "projected on purpose", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "projected on purpose", 3000);
     assert_int_equal(drain().done, 1);
     assert_non_null(strstr(change_of(event).entry.p, "\"status\":\"approved\""));
 }
@@ -264,7 +264,7 @@ static void sovereign_leaves_no_public_trace(void **state)
     serve("secret-canary", BODY_A);
     const char *event = found(&s, BODY_A);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, true, "Steward", "yes", 3000, &fix_err));
+    fix_decide(led, event, true, "Steward", "yes", 3000);
     assert_int_equal(drain().done, 1);
     assert_head(&s, 1, BODY_A);
     assert_rc(public_source_get(r, &fix_arena, STR("secret-canary"), &row, &fix_err), RC_NOT_FOUND);
