@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "handler/children.h"
+#include "handler/outbox.h"
 #include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
@@ -56,9 +57,21 @@ enum rc job_next(const struct job *j, struct ledger *l, struct err *err)
     return j->env->next ? j->env->next(j->env->next_ctx, l, err) : RC_OK;
 }
 
+/* A run that is tried again has not failed yet, and one that found nothing to do is no news. A replay tells
+ * nothing a second time. */
+static bool tells_failure(const struct job *j)
+{
+    const struct facts *f = &j->facts;
+    return f->lineage && !j->env->again && !j->replayed &&
+           (j->dead || strcmp(f->result, "failed") == 0);
+}
+
 static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
+    if (tells_failure(j))
+        TRY(outbox_put(l, j->claim->run_id, OUTBOX_OPENLINEAGE, STR("{}"), j->facts.finalized_at,
+                       err));
     if (j->also)
         TRY(j->also(ctx, l, err));
     return job_next(j, l, err);
@@ -117,7 +130,9 @@ static void begin_facts(struct job *j)
                               .cand = &j->claim->cand,
                               .run_id = j->claim->run_id,
                               .tags = j->claim->tags,
-                              .started_at = uuid7_time(j->claim->run_id)};
+                              .started_at = uuid7_time(j->claim->run_id),
+                              .lineage = *j->env->inst->conf.openlineage &&
+                                         j->source.level < LEVEL_SOVEREIGN};
 }
 
 bool job_claims_gone(const struct job *j)
@@ -577,7 +592,7 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
 enum rc job_end_as(const struct job_env *env, const struct job_claim *claim, enum inbox_end end,
                    const char *reason, int64_t max_attempts, struct err *err)
 {
-    struct job j = {.env = env, .claim = claim};
+    struct job j = {.env = env, .claim = claim, .replayed = true};
     struct instance inst = *env->inst;
     struct job_env own = *env;
     inst.conf.max_attempts = max_attempts;

@@ -33,6 +33,7 @@ struct job {
     bool ended;
     bool denied;        /* by the policy: no other try by itself */
     bool dead;          /* it was the last try */
+    bool replayed;      /* it ends as its log says */
     struct sha256 form; /* bytes that say what the head says, when the run ends so */
     run_also_fn *also;  /* of a run that ends without effect; may be NULL */
 };

@@ -79,8 +79,9 @@ enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err)
         struct outbox_stats s = {.kind = col_text(&a, &q, 0),
                                  .open = col_i64(&q, 1),
                                  .dead = col_i64(&q, 2),
-                                 .oldest_at = col_time(&q, 3)};
-        if (!s.kind)
+                                 .oldest_at = col_time(&q, 3),
+                                 .why = col_text(&a, &q, 4)};
+        if (!s.kind || !s.why)
             return err_set(err, RC_NOMEM, "", "no memory for the outbox");
         TRY(fn(ctx, &s, err));
     }
@@ -118,6 +119,28 @@ enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id, struct
     if (!r.source_id || !r.title || !level || !r.detector.p || !r.wal.p || !r.manifest.p ||
         !r.delta.p || !r.prov.p || !r.entry.p)
         return err_set(err, RC_NOMEM, "", "no memory for the documents of a run");
+    if (level_parse(level, &r.level) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a source has no level");
+    *ret = r;
+    return RC_OK;
+}
+
+enum rc outbox_failed_run(struct ledger *l, struct arena *a, const char *run_id,
+                          struct outbox_failed_run *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_OUTBOX_RUN_FAILED, &q, err, "t", run_id));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, rc, "", "run %s has not ended", run_id);
+    TRY(rc);
+    struct outbox_failed_run r = {.source_id = col_text(a, &q, 0),
+                                  .url = col_text(a, &q, 2),
+                                  .reason = col_text(a, &q, 3),
+                                  .at = col_text(a, &q, 4)};
+    const char *level = col_text(a, &q, 1);
+    if (!r.source_id || !r.url || !r.reason || !r.at || !level)
+        return err_set(err, RC_NOMEM, "", "no memory for a run");
     if (level_parse(level, &r.level) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a source has no level");
     *ret = r;

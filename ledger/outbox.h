@@ -38,7 +38,7 @@ MUST_CHECK enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, 
 MUST_CHECK enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err);
 
 struct outbox_stats {
-    const char *kind;
+    const char *kind, *why;        /* why the last try of one failed, "" when none did */
     int64_t open, dead, oldest_at; /* -1: none is open */
 };
 typedef enum rc outbox_fn(void *ctx, const struct outbox_stats *s, struct err *err);
@@ -55,6 +55,13 @@ struct outbox_run {
 };
 MUST_CHECK enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id,
                               struct outbox_run *ret, struct err *err);
+/* What may be told of a run that failed: url "" unless its source is public; RC_NOT_FOUND. */
+struct outbox_failed_run {
+    const char *source_id, *url, *reason, *at;
+    enum level level;
+};
+MUST_CHECK enum rc outbox_failed_run(struct ledger *l, struct arena *a, const char *run_id,
+                                     struct outbox_failed_run *ret, struct err *err);
 /* RC_NOT_FOUND when this ledger has no such run. */
 MUST_CHECK enum rc outbox_knows(struct ledger *l, const char *run_id, struct err *err);
 /* Every finalized run, newest first, until fn says otherwise. */
