@@ -36,7 +36,8 @@ run 0 freshet work --drain
 is "and is told" "$(query 'SELECT count(*) FROM outbox')" 0
 # A change that fails for good.
 run 0 freshet source add --id broken --url "$u/diff/plain.json" --media-type application/geo+json
-run 0 freshet check all --wait
+run 0 freshet check all
+run 0 freshet work --drain
 is "the events" "$(jq -r '.eventType + " " + .job.name' "$FRESHET_DIR/lineage.ndjson" | tr '\n' ',')" 'START counties,COMPLETE counties,START broken,FAIL broken,'
 is "the feed names the run" "$(freshet changes --json | jq -r '.results[0].openlineage_ref')" "urn:uuid:$(jq -r 'select(.eventType == "COMPLETE").run.runId' "$FRESHET_DIR/lineage.ndjson")"
 schemas=${FRESHET_SCHEMAS:-../shared/data/schemas}
