@@ -17,16 +17,23 @@ enum rc outbox_put(struct ledger *l, const char *run_id, const char *kind, struc
     return query_run(l, Q_OUTBOX_ADD, err, "ttsi", kind, run_id, body, now);
 }
 
-enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, struct outbox_row *ret,
-                    struct err *err)
+enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, size_t max,
+                    struct outbox_row ret[OUTBOX_ROWS_MAX], size_t *ret_n, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_OUTBOX_NEXT, &q, err, "ti", kind, now));
-    TRY(query_next(l, &q, err));
-    struct outbox_row r = {
-        .no = col_i64(&q, 0), .attempts = col_i64(&q, 2), .created_at = col_i64(&q, 3)};
-    col_copy(&q, 1, r.run_id, sizeof r.run_id);
-    *ret = r;
+    enum rc rc = RC_NOT_FOUND;
+    size_t n = 0;
+    max = max < OUTBOX_ROWS_MAX ? max : OUTBOX_ROWS_MAX;
+    TRY(query_open(l, Q_OUTBOX_NEXT, &q, err, "tii", kind, now, (int64_t)max));
+    while (n < max && (rc = query_next(l, &q, err)) == RC_OK) {
+        ret[n] = (struct outbox_row){
+            .no = col_i64(&q, 0), .attempts = col_i64(&q, 2), .created_at = col_i64(&q, 3)};
+        col_copy(&q, 1, ret[n].run_id, sizeof ret[n].run_id);
+        n++;
+    }
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret_n = n;
     return RC_OK;
 }
 
@@ -40,10 +47,13 @@ enum rc outbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
     return RC_OK;
 }
 
-enum rc outbox_done(struct ledger *l, int64_t no, struct err *err)
+enum rc outbox_done(struct ledger *l, const int64_t *nos, size_t n, struct err *err)
 {
+    enum rc rc = RC_OK;
     TRY(ledger_begin(l, err));
-    return end_tx(l, query_run(l, Q_OUTBOX_DONE, err, "i", no), err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = query_run(l, Q_OUTBOX_DONE, err, "i", nos[i]);
+    return end_tx(l, rc, err);
 }
 
 enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at, int64_t now,

@@ -24,13 +24,15 @@ struct outbox_row {
     int64_t no, attempts, created_at;
     char run_id[37];
 };
-/* The oldest of its kind that is due; RC_NOT_FOUND. */
-MUST_CHECK enum rc outbox_next(struct ledger *l, const char *kind, int64_t now,
-                               struct outbox_row *ret, struct err *err);
+#define OUTBOX_ROWS_MAX 64
+/* Those of its kind that are due, at most max (OUTBOX_ROWS_MAX), oldest first. */
+MUST_CHECK enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, size_t max,
+                               struct outbox_row ret[OUTBOX_ROWS_MAX], size_t *ret_n,
+                               struct err *err);
 /* Earliest time that a row of any kind is due, -1 when none waits. */
 MUST_CHECK enum rc outbox_next_at(struct ledger *l, int64_t *ret, struct err *err);
-/* It was told. Own transaction. */
-MUST_CHECK enum rc outbox_done(struct ledger *l, int64_t no, struct err *err);
+/* These were told. Own transaction. */
+MUST_CHECK enum rc outbox_done(struct ledger *l, const int64_t *nos, size_t n, struct err *err);
 /* It was not, and why; tried again at next_at, or dead (-1). Own transaction. */
 MUST_CHECK enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at,
                                  int64_t now, struct err *err);
