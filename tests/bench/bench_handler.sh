@@ -25,13 +25,14 @@ raw() {
     mkdir "$tmp/raw-$turn"
     "$B/bench/raw_put" "$tmp/raw-$turn" "$count" "$size" > "$tmp/seconds"
 }
-finalized() { sqlite3 -readonly "$tmp/i/ledger.db" "SELECT count(*) FROM ledger WHERE status = 'finalized'"; }
-ours() { # WORKERS FROM: seconds until the last change of a fresh copy is finalized
+finalized() { sqlite3 -readonly -cmd ".timeout 5000" "$tmp/i/ledger.db" "SELECT count(*) FROM ledger WHERE status = 'finalized'"; }
+ours() { # WORKERS FROM [used]: seconds until the last change of a fresh copy is finalized
     turn=$((turn + 1))
     [ ! -e "$tmp/i" ] || mv "$tmp/i" "$tmp/i-$turn"
     cp -a "$tmp/template" "$tmp/i"
     [ "$2" = spool ] || mv "$tmp/i/spool" "$tmp/spool-$turn"
     mkdir -p "$tmp/i/spool"
+    [ "${3:-}" != used ] || (cd "$tmp/i" && xargs mkdir -p < "$tmp/folders")
     sync
     n=0 handlers=
     from=$(date +%s.%N)
@@ -53,18 +54,19 @@ ours() { # WORKERS FROM: seconds until the last change of a fresh copy is finali
     echo "$from $to" | awk '{ printf "%.3f\n", $2 - $1 }' > "$tmp/seconds"
 }
 
-: > "$tmp/rounds" # seconds: raw, one, four, one from the spool
+: > "$tmp/rounds" # seconds: raw, one, four, one from the spool, and the first two into a store that is in use
 i=0
 while [ "$i" -lt "$rounds" ]; do
     line=
-    for one in raw 'ours 1 upstream' 'ours 4 upstream' 'ours 1 spool'; do
+    for one in raw 'ours 1 upstream' 'ours 4 upstream' 'ours 1 spool' 'ours 1 upstream used' 'ours 4 upstream used'; do
         $one
+        [ ! -d "$tmp/i" ] || (cd "$tmp/i" && find store -type d) > "$tmp/folders"
         line="$line $(cat "$tmp/seconds")"
     done
     echo "${line# }" >> "$tmp/rounds"
     i=$((i + 1))
 done
-awk '{ print $1 / $2, $1 / $3, $1 / $4 }' "$tmp/rounds" > "$tmp/ratios"
+awk '{ print $1 / $2, $1 / $3, $1 / $4, $1 / $5, $1 / $6 }' "$tmp/rounds" > "$tmp/ratios"
 
 echo "$count objects of $size bytes, finalized and durable, median of $rounds rounds"
 printf '%-40s %10s %12s %10s\n' "" seconds changes/s "of raw"
@@ -77,3 +79,6 @@ row "raw: object, two fsyncs, FULL commit" 1 1.00
 row "one handler, from the upstream" 2 "$(ratio 1)"
 row "four handlers, from the upstream" 3 "$(ratio 2)"
 row "one handler, from the spool" 4 "$(ratio 3)"
+echo "into a store whose folders are there, as one in use has them:"
+row "one handler, from the upstream" 5 "$(ratio 4)"
+row "four handlers, from the upstream" 6 "$(ratio 5)"
