@@ -5,8 +5,11 @@
  *   2. A body names exactly one of source, url, trigger, all, and nothing else.
  *   3. Numbers of a request that covers many sources count withheld ones too, so they are shown
  *      only to tokens that may know of those.
+ *   4. Nothing is accepted that there is no room for: 503 while the inbox is full.
  * Called by the intake's router. */
 #include "api/admin.h"
+
+#include "ledger/inbox.h"
 
 #define CHECK_ID_MAX 47
 
@@ -91,6 +94,7 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
     TRY(admin_key(r, err));
     TRY(read_wish(r, w, &x, &canon, err));
     TRY(check_target(r, &x, err));
+    TRY(inbox_room(r->ledger, r->inst->conf.inbox_max, err));
     TRY(request_add(r->ledger, r->token, buf_view(&canon), key.p ? key : STR(""), r->now, id,
                     &repeated, err));
     put_accepted(r, w, id);

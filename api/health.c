@@ -46,6 +46,17 @@ static void check_heartbeat(struct readiness *x, struct req *r, const char *role
         report(x, role, NULL);
 }
 
+/* Whoever reads is served as ever, so this is told without being a failure. */
+static void tell_inbox(struct readiness *x, struct req *r)
+{
+    int64_t at = -1;
+    struct err err = {0};
+    if (public_heartbeat_get(r->ledger, HEARTBEAT_FULL, &at, &err) == RC_OK && at >= 0)
+        put_text(&x->parts, "inbox", "full: no check is begun until handlers have caught up");
+    else
+        put_text(&x->parts, "inbox", "ok");
+}
+
 static void check_ledger(struct readiness *x, struct req *r)
 {
     struct public_meta m = {0};
@@ -67,6 +78,7 @@ enum rc health_ready(struct req *r, struct resp *w, struct err *err)
     if (r->ledger) {
         check_heartbeat(&x, r, "handler");
         check_heartbeat(&x, r, "scheduler");
+        tell_inbox(&x, r);
     }
     struct buf *out = x.ready ? &w->body : &w->extra;
     buf_printf(out, "%s\"checks\":{%.*s}%s", x.ready ? "{\"status\":\"ready\"," : ",",

@@ -86,7 +86,7 @@ static void put_health(struct buf *b, const int64_t counts[HEALTH_COUNT])
 struct beats {
     struct req *r;
     struct buf *out;
-    int64_t due_at;
+    int64_t due_at, full_at;
 };
 
 static enum rc put_beat(void *ctx, struct str role, int64_t at, struct err *err)
@@ -95,6 +95,8 @@ static enum rc put_beat(void *ctx, struct str role, int64_t at, struct err *err)
     (void)err;
     if (str_is(role, ROLE_DUE))
         x->due_at = at;
+    else if (str_is(role, HEARTBEAT_FULL))
+        x->full_at = at;
     else
         buf_printf(x->out, "freshet_heartbeat_age_seconds{role=\"%.*s\"} %lld\n", STR_FMT(role),
                    (long long)((x->r->now - at) / 1000));
@@ -103,12 +105,14 @@ static enum rc put_beat(void *ctx, struct str role, int64_t at, struct err *err)
 
 static enum rc put_beats(struct req *r, struct buf *b, struct err *err)
 {
-    struct beats x = {.r = r, .out = b, .due_at = -1};
+    struct beats x = {.r = r, .out = b, .due_at = -1, .full_at = -1};
     head(b, "freshet_heartbeat_age_seconds", "gauge", "Time since the last sign of life.");
     TRY(public_beats(r->ledger, put_beat, &x, err));
     int64_t lag = x.due_at < 0 || x.due_at > r->now ? 0 : (r->now - x.due_at) / 1000;
     plain(b, "freshet_schedule_lag_seconds", "gauge",
           "How long the oldest due public source waits; it grows when nobody checks.", lag);
+    plain(b, "freshet_inbox_full", "gauge",
+          "1 while the inbox is full and no check is begun (inbox_max).", x.full_at >= 0);
     return RC_OK;
 }
 
@@ -116,6 +120,14 @@ static enum rc put_replay(void *ctx, struct str result, int64_t n, struct err *e
 {
     (void)err;
     buf_printf(ctx, "freshet_replays_total{result=\"%.*s\"} %lld\n", STR_FMT(result), (long long)n);
+    return RC_OK;
+}
+
+static enum rc put_noise(void *ctx, struct str kind, int64_t n, struct err *err)
+{
+    (void)err;
+    buf_printf(ctx, "freshet_noise_avoided_total{kind=\"%.*s\"} %lld\n", STR_FMT(kind),
+               (long long)n);
     return RC_OK;
 }
 
@@ -170,6 +182,9 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
     put_health(&w->body, counts);
     plain(&w->body, "freshet_feed_last_seq", "gauge", "Number of the newest entry of the feed.",
           m.last_seq);
+    head(&w->body, "freshet_noise_avoided_total", "counter",
+         "Other bytes of the same content: runs that ended there, checks that knew the form.");
+    TRY(public_noise(r->ledger, put_noise, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
     return put_beats(r, &w->body, err);
 }

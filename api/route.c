@@ -195,8 +195,8 @@ static void fail(struct req *r, struct resp *w, const struct err *err)
 {
     if (rc_http(err->rc) == 500)
         log_err(LOG_ERROR, "api.failed", err);
-    if (rc_http(err->rc) == 503)
-        resp_header(w, "Retry-After", "5");
+    if (rc_http(err->rc) == 503) /* handlers need longer to make room than a lock to be free */
+        resp_header(w, "Retry-After", err->rc == RC_FULL ? "30" : "5");
     resp_problem(w, r, err);
 }
 

@@ -5,7 +5,8 @@
  *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1. So is,
  *      with --wait, a change that the handler could not take in.
  *   3. --dry-run asks nobody and writes nothing.
- *   4. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
+ *   4. While the inbox is full no check is begun; those that were not are told, with exit 1.
+ *   5. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
  * Called by main_freshet.c. */
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "detectors/detect.h"
 #include "detectors/window.h"
 #include "handler/work.h"
+#include "ledger/inbox.h"
 #include "ledger/trigger.h"
 
 #define DUE_MAX 10000000 /* sources in one go; more than any instance has */
@@ -34,6 +36,7 @@ struct check {
     const char *because; /* NULL: as the schedule says */
     int trigger;         /* enum trigger_type, -1: any */
     int64_t month;       /* 0: any */
+    bool full;           /* the inbox; the rest is not looked at */
     struct check_report report;
     struct progress progress;
     struct explain explain;
@@ -253,17 +256,31 @@ static enum rc list_all(struct check *k)
     return rc;
 }
 
+static bool stops(const struct check *k)
+{
+    return interrupted || k->full;
+}
+
+static enum rc look_for_room(struct check *k)
+{
+    struct cli *c = k->c;
+    enum rc rc = inbox_room(c->ledger, c->inst.conf.inbox_max, &c->err);
+    k->full = rc == RC_FULL;
+    return k->full ? RC_OK : rc;
+}
+
 /* Goes through the list once; those whose host has its share are left at its front. */
 static enum rc add_round(struct check *k, size_t *left)
 {
     struct cli *c = k->c;
     size_t n, full, ignored, kept = 0;
-    for (size_t i = 0; i < *left && !interrupted; i += n) {
+    for (size_t i = 0; i < *left && !stops(k); i += n) {
         TRY(detect_add_some(k->detect, k->todo + i, *left - i, k->because, 0, &n, &full, &c->err));
         memmove(k->todo + kept, k->todo + i, full * sizeof *k->todo);
         kept += full;
         TRY(detect_drive(k->detect, DRIVE_MS, &ignored, &c->err));
         show_progress(k);
+        TRY(look_for_room(k));
     }
     *left = kept;
     return RC_OK;
@@ -275,7 +292,8 @@ static enum rc add_all(struct check *k)
         TRY(begin_explaining(k));
     if (cli_has(k->c, "accept"))
         detect_accept(k->detect);
-    for (size_t left = k->n_todo; left > 0 && !interrupted;)
+    TRY(look_for_room(k));
+    for (size_t left = k->n_todo; left > 0 && !stops(k);)
         TRY(add_round(k, &left));
     return RC_OK;
 }
@@ -415,6 +433,14 @@ static int exit_code(const struct check *k)
                   "finished is recorded",
                   human_count(r->not_reached, a));
         return CLI_INTERRUPTED;
+    }
+    if (k->full && r->not_reached) {
+        cli_error(
+            k->c, "check",
+            "the inbox is full (inbox_max %lld): %s of the sources were not looked at. Take in what "
+            "waits, then check again: freshet work",
+            (long long)k->c->inst.conf.inbox_max, human_count(r->not_reached, a));
+        return CLI_FAILED;
     }
     if (r->refused)
         cli_error(k->c, "check",

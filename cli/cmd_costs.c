@@ -1,7 +1,8 @@
 /* costs: what checking has cost, and what it saved against batch scraping.
  *
  * Batch scraping means: every check is one request that downloads the whole object. Bytes are those
- * of bodies, on both sides; headers cost the same either way.
+ * of bodies, on both sides; headers cost the same either way. Noise avoided: other bytes that were found
+ * to say the same, so that nobody was told (ledger/twin.h).
  *
  * Invariants
  *   1. Measured numbers come from check_days alone; the example says that it is one.
@@ -12,6 +13,7 @@
 #include "cli/period.h"
 #include "core/clock.h"
 #include "ledger/tally.h"
+#include "ledger/twin.h"
 
 /* The published example. */
 #define EXAMPLE_SOURCES 19495
@@ -19,7 +21,7 @@
 #define EXAMPLE_CHANGED_PCT 5
 
 struct cost {
-    int64_t checks, requests, batch_requests, http_304, http_200, bytes, batch_bytes;
+    int64_t checks, requests, batch_requests, http_304, http_200, bytes, batch_bytes, noise;
 };
 struct costs {
     struct cli *c;
@@ -40,6 +42,7 @@ static void add_json(yyjson_mut_doc *d, yyjson_mut_val *o, const struct cost *k)
     yyjson_mut_obj_add_int(d, o, "bytes", k->bytes);
     yyjson_mut_obj_add_int(d, o, "batch_bytes", k->batch_bytes);
     yyjson_mut_obj_add_int(d, o, "bytes_saved", k->batch_bytes - k->bytes);
+    yyjson_mut_obj_add_int(d, o, "noise_avoided", k->noise);
 }
 
 /* Numbers with units for a person, plain ones for a program. */
@@ -68,14 +71,16 @@ static void add_row(struct costs *x, const char *name, const struct cost *k)
     cell(x, human_bytes(k->batch_bytes, a), k->batch_bytes);
     cell(x, human_bytes(saved, a), saved);
     table_cell(&x->table, human_share(saved, k->batch_bytes, a));
+    cell(x, human_count(k->noise, a), k->noise);
 }
 
 static void begin(struct costs *x, bool example)
 {
     struct cli *c = x->c;
     if (!c->json) {
-        table_begin(&x->table, c,
-                    "period|checks|requests|304:200|read|batch would read|saved|share");
+        table_begin(
+            &x->table, c,
+            "period|checks|requests|304:200|read|batch would read|saved|share|noise avoided");
         return;
     }
     x->doc = json_doc(&c->arena);
@@ -110,6 +115,8 @@ static int end(struct costs *x)
 static enum rc measure(struct costs *x, bool year, const struct period *p, bool even_empty)
 {
     struct tally_sums sums;
+    int64_t noise;
+    TRY(noise_between(x->c->ledger, p->from, p->until, &noise, &x->c->err));
     TRY(tally_between(x->c->ledger, p->from, p->until, &sums, &x->c->err));
     const struct tally *t = &sums.all;
     if (t->checks == 0 && !even_empty)
@@ -120,7 +127,8 @@ static enum rc measure(struct costs *x, bool year, const struct period *p, bool 
                      .http_304 = t->http_304,
                      .http_200 = t->http_200,
                      .bytes = t->bytes_in,
-                     .batch_bytes = t->bytes_in + t->bytes_saved};
+                     .batch_bytes = t->bytes_in + t->bytes_saved,
+                     .noise = noise};
     add(x, year, p->name, &k);
     return RC_OK;
 }

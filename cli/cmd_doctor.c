@@ -21,6 +21,7 @@
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
+#include "ledger/outbox.h"
 #include "ledger/policy.h"
 #include "ledger/unhealthy.h"
 
@@ -158,6 +159,29 @@ static void look_at_inbox(struct doctor *d)
         say(d, OK, "inbox", "%lld ready, %lld held", (long long)n.ready, (long long)n.held);
 }
 
+static enum rc sum_outbox(void *ctx, const struct outbox_stats *s, struct err *err)
+{
+    struct outbox_stats *sum = ctx;
+    (void)err;
+    sum->open += s->open;
+    sum->dead += s->dead;
+    return RC_OK;
+}
+
+static void look_at_outbox(struct doctor *d)
+{
+    struct cli *c = d->c;
+    struct outbox_stats n = {0};
+    if (outbox_each(c->ledger, sum_outbox, &n, &c->err) != RC_OK)
+        say(d, FAIL, "outbox", "%s", c->err.msg);
+    else if (n.dead)
+        say(d, WARN, "outbox",
+            "%lld given up. See: freshet outbox list, then: freshet outbox retry",
+            (long long)n.dead);
+    else
+        say(d, OK, "outbox", "%lld to be told", (long long)n.open);
+}
+
 static enum rc count_unhealthy(void *ctx, const struct source *s, const struct check_state *st,
                                const struct health *h, struct err *err)
 {
@@ -197,6 +221,7 @@ static void look_at_ledger(struct doctor *d)
     }
     say(d, OK, "ledger", "opens; %s", ledger_engine());
     look_at_inbox(d);
+    look_at_outbox(d);
     look_at_sources(d);
 }
 

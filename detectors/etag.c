@@ -107,8 +107,6 @@ static bool place_trusted(const struct check_state *st, const struct answer *a)
     }
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
 static void keep_text(char *to, size_t room, struct str s)
 {
     if (s.n < room) {
@@ -125,6 +123,58 @@ static void keep_validators(struct check_state *st, struct str etag, struct str 
     keep_text(st->last_modified, sizeof st->last_modified, date);
 }
 
+/* ---- two forms of one content ---------------------------------------------------------------- */
+
+static void swap_text(char *a, size_t a_room, char *b, size_t b_room)
+{
+    char was[sizeof((struct check_state *)0)->etag];
+    snprintf(was, sizeof was, "%s", a);
+    keep_text(a, a_room, str_of(b));
+    keep_text(b, b_room, str_of(was));
+}
+
+/* What was seen and what came before change places. */
+static void turn(struct check_state *st)
+{
+    struct sha256 sha = st->seen_sha;
+    int64_t size = st->seen_size;
+    st->seen_sha = st->other_sha;
+    st->seen_size = st->other_size;
+    st->other_sha = sha;
+    st->other_size = size;
+    swap_text(st->etag, sizeof st->etag, st->other_etag, sizeof st->other_etag);
+    swap_text(st->last_modified, sizeof st->last_modified, st->other_last_modified,
+              sizeof st->other_last_modified);
+    st->other_moved = true;
+    st->other_met = !st->other_met;
+}
+
+/* Is this the validator of the other form, and of no other? */
+static bool tells_other(const struct check_state *st, struct str etag)
+{
+    return st->other_same && st->other_etag[0] != '\0' && str_is(etag, st->other_etag) &&
+           !str_is(etag, st->etag);
+}
+
+static bool is_other(const struct check_state *st, const struct sha256 *sha)
+{
+    return st->other_same && sha256_eq(&st->other_sha, sha) && !sha256_eq(&st->seen_sha, sha);
+}
+
+/* Other bytes came: whether they say the same, a handler will tell. */
+static void keep_other(struct check_state *st)
+{
+    st->has_other = st->has_seen;
+    st->other_same = false;
+    st->other_sha = st->seen_sha;
+    st->other_size = st->seen_size;
+    keep_text(st->other_etag, sizeof st->other_etag, str_of(st->etag));
+    keep_text(st->other_last_modified, sizeof st->other_last_modified, str_of(st->last_modified));
+    st->other_moved = true;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
 static struct verdict judge_304(struct check_state *st, const struct answer *a, int64_t now)
 {
     if (!a->ask.if_none_match && !a->ask.if_modified_since)
@@ -132,6 +182,8 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
     if (!place_trusted(st, a))
         return verdict_again(ask_plain(ASK_ELSEWHERE));
     struct str etag = etag_of(a->res), date = date_of(a->res);
+    if (!a->ask.head && tells_other(st, etag))
+        turn(st);
     bool renewed =
         (etag.n && !str_is(etag, st->etag)) || (date.n && !str_is(date, st->last_modified));
     if (a->ask.head && renewed)
@@ -161,6 +213,14 @@ static bool head_same(const struct check_state *st, const struct answer *a)
 
 static struct verdict judge_head(struct check_state *st, const struct answer *a, int64_t now)
 {
+    struct check_state turned;
+    if (tells_other(st, etag_of(a->res))) {
+        turned = *st;
+        turn(&turned);
+        if (head_same(&turned, a) &&
+            (a->res->content_length <= 0 || a->res->content_length == turned.seen_size))
+            *st = turned;
+    }
     if (!head_same(st, a))
         return verdict_again(ask_get(st, ASK_HEAD_SAID, now));
     if (a->res->content_length > 0 && a->res->content_length != st->seen_size)
@@ -270,9 +330,14 @@ static struct verdict judge_body(struct check_state *st, const struct answer *a,
     const char *wrong = body_wrong(st, a);
     if (wrong)
         return verdict_of(OUTCOME_wrong_shape, "%s", wrong);
+    if (is_other(st, &a->body.sha))
+        turn(st);
     struct compared c = compare(st, a);
-    struct verdict v = verdict_of(outcome_of(st, &c), "%lld bytes%s", (long long)a->body.size,
-                                  a->ask.why == ASK_AUDIT ? ", digest audit" : "");
+    struct verdict v = verdict_of(outcome_of(st, &c), "%lld bytes%s%s", (long long)a->body.size,
+                                  a->ask.why == ASK_AUDIT ? ", digest audit" : "",
+                                  st->other_met ? ", another form of the same content" : "");
+    if (!c.same_bytes)
+        keep_other(st);
     learn_etag(st, a, &c);
     learn_date(st, a, &c, now);
     learn_head(st, a, &c);

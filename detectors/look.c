@@ -246,12 +246,24 @@ static void on_done(void *ctx, const struct fetch_res *res)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Either of two forms of the same content will do. HEAD tells which one it is anyway, so only a GET, whose
+ * body is the cost, asks by a list: not every server reads one. */
+static const char *tags_of(struct look *k)
+{
+    const struct check_state *st = &k->result.state;
+    if (k->ask.head || !st->other_same || !st->other_etag[0] ||
+        strcmp(st->etag, st->other_etag) == 0)
+        return st->etag;
+    const char *both = arena_printf(&k->arena, "%s, %s", st->etag, st->other_etag);
+    return both ? both : st->etag;
+}
+
 static enum rc put_headers(struct look *k, struct fetch_header *h, size_t *ret_n, struct err *err)
 {
     const struct check_state *st = &k->result.state;
     size_t n = 0;
     if (k->ask.if_none_match)
-        h[n++] = (struct fetch_header){"If-None-Match", st->etag, false};
+        h[n++] = (struct fetch_header){"If-None-Match", tags_of(k), false};
     if (k->ask.if_modified_since)
         h[n++] = (struct fetch_header){"If-Modified-Since", st->last_modified, false};
     /* A probe may be declared elsewhere: secrets and the pin are for the source's own origin. */

@@ -8,7 +8,9 @@
  *   2. SIGTERM and SIGINT: no new checks; those under way get STOP_GRACE_MS to end, what has ended
  *      is committed, the rest is abandoned and stays due.
  *   3. A slow host delays only its own sources (detect.h 5, struct walk).
- *   4. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ *   4. While the inbox is full (inbox_max) no check is begun; what is due stays due. The log says so
+ *      (scheduler.paused, scheduler.resumed), and so does the sign of life "full".
+ *   5. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,7 @@
 #include "detectors/detect.h"
 #include "detectors/orders.h"
 #include "detectors/streams.h"
+#include "ledger/inbox.h"
 
 #define POLL_MS 200
 #define REFILL 128    /* room for so many is worth a look at what is due */
@@ -50,7 +53,7 @@ struct scheduler {
     struct orders *orders;
     struct streams *streams;
     int lock, signals;
-    bool stop, polled;
+    bool stop, polled, paused;
     int64_t polled_at, beat_at; /* clock_mono */
     struct walk walk;
 };
@@ -170,12 +173,28 @@ static enum rc beat(struct scheduler *sc, struct err *err)
     return ledger_heartbeat(sc->ledger, "scheduler", clock_now(), err);
 }
 
+/* Is there room in the inbox again, or no more? */
+static enum rc watch_inbox(struct scheduler *sc, struct err *err)
+{
+    int64_t max = sc->inst.conf.inbox_max;
+    enum rc rc = inbox_room(sc->ledger, max, err);
+    if (rc != RC_OK && rc != RC_FULL)
+        return rc;
+    if (sc->paused == (rc == RC_FULL))
+        return RC_OK;
+    sc->paused = rc == RC_FULL;
+    log_event(sc->paused ? LOG_WARN : LOG_INFO,
+              sc->paused ? "scheduler.paused" : "scheduler.resumed", LOG_I("inbox_max", max));
+    return ledger_heartbeat(sc->ledger, HEARTBEAT_FULL, sc->paused ? clock_now() : -1, err);
+}
+
 static enum rc poll_ledger(struct scheduler *sc, struct err *err)
 {
     sc->polled = clock_mono() - sc->polled_at >= POLL_MS;
     if (!sc->polled)
         return RC_OK;
     sc->polled_at = clock_mono();
+    TRY(watch_inbox(sc, err));
     return orders_take(sc->orders, clock_now(), err);
 }
 
@@ -191,9 +210,11 @@ static enum rc turn(struct scheduler *sc, struct err *err)
     size_t open;
     TRY(beat(sc, err));
     TRY(poll_ledger(sc, err));
-    TRY(add_due(sc, err));
-    TRY(orders_feed(sc->orders, sc->detect, err));
-    TRY(streams_turn(sc->streams, sc->detect, err));
+    if (!sc->paused) {
+        TRY(add_due(sc, err));
+        TRY(orders_feed(sc->orders, sc->detect, err));
+    }
+    TRY(streams_turn(sc->streams, sc->paused ? NULL : sc->detect, err));
     TRY(detect_drive(sc->detect, POLL_MS, &open, err));
     TRY(orders_finish(sc->orders, clock_now(), err));
     read_signals(sc);
@@ -273,6 +294,8 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
     TRY(take_lock(sc, err));
     TRY(catch_signals(sc, err));
     TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
+    TRY(ledger_heartbeat(sc->ledger, HEARTBEAT_FULL, -1,
+                         err)); /* what one before us may have said */
     TRY(orders_new(sc->ledger, &sc->orders, err));
     TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
     TRY(streams_new(sc->ledger, &sc->inst, &sc->streams, err));

@@ -302,7 +302,7 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     bool late = clock_mono() - s->closed_at >= grace_ms(s);
     if (s->state != OPEN && s->known != DOWN && s->note[0] && late)
         TRY(record(s, false, err));
-    if (!s->wants_look || detect_has(d, s->src_no) || !detect_has_room(d))
+    if (!d || !s->wants_look || detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
     TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
     s->wants_look = n == 0 || full > 0;

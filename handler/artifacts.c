@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "handler/prov_jsonld.h"
 
 #define PLACE "runs/change-detection"
@@ -115,6 +116,22 @@ static void remove_folder(const char *dir)
     (void)rmdir(dir);
 }
 
+/* Not synced: artifacts_settle does that for many at once. */
+static enum rc put_file(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    bool good = fd >= 0;
+    while (good && text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        good = n > 0;
+        text = good ? (struct str){text.p + n, text.n - (size_t)n} : text;
+    }
+    enum rc rc = good ? RC_OK : fail(err, "write", path);
+    if (fd >= 0 && close(fd) != 0 && rc == RC_OK)
+        rc = fail(err, "write", path);
+    return rc;
+}
+
 static enum rc write_folder(const char *dir, const struct file files[FILES], bool withheld,
                             struct err *err)
 {
@@ -126,7 +143,7 @@ static enum rc write_folder(const char *dir, const struct file files[FILES], boo
         return fail(err, "make", half);
     for (size_t i = 0; i < FILES; i++) {
         snprintf(path, sizeof path, "%s/%s", half, files[i].name);
-        TRY(file_replace(path, files[i].text, withheld ? 0600 : 0640, err));
+        TRY(put_file(path, files[i].text, withheld ? 0600 : 0640, err));
     }
     remove_folder(dir);
     return rename(half, dir) == 0 ? RC_OK : fail(err, "name", dir);
@@ -159,6 +176,22 @@ enum rc artifacts_write(const struct outbox_env *env, const char *run_id, struct
         return RC_OK;
     make_place(env->arena, env->inst);
     return write_folder(dir, files, level >= LEVEL_RESTRICTED, err);
+}
+
+/* One sync for all folders since the last: file by file it took longer than to promote the change. */
+enum rc artifacts_settle(const struct instance *inst, struct err *err)
+{
+    char place[PATH_MAX];
+    snprintf(place, sizeof place, "%s/" PLACE, inst->dir);
+    int fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? RC_OK : fail(err, "open", place);
+    if (syncfs(fd) != 0) { /* what is on disk now is unknown: as store.h 4 */
+        log_event(LOG_ERROR, "artifacts.sync_failed", LOG_S("why", strerror(errno)));
+        abort();
+    }
+    close(fd);
+    return RC_OK;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------- */
@@ -225,7 +258,8 @@ enum rc artifacts_mend(struct ledger *l, const struct instance *inst, int64_t no
                        struct err *err)
 {
     struct walk w = {.l = l, .inst = inst, .mend = true};
-    return walk(&w, now, ret_n, err);
+    TRY(walk(&w, now, ret_n, err));
+    return *ret_n ? artifacts_settle(inst, err) : RC_OK;
 }
 
 /* A run's time is in its id. Half-made ones of a writer that lives are younger than an hour. */

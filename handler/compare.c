@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "handler/compare_attributes.h"
 #include "handler/compare_geom.h"
 #include "handler/diff.h"
 
@@ -35,7 +36,8 @@ struct compare {
     struct valid *valid;
     struct totals totals;
     yyjson_mut_doc *doc;
-    size_t shapes_left; /* vertices */
+    size_t shapes_left;          /* vertices */
+    enum inspect_problem unread; /* why one of both could not be read; PROBLEM_COUNT: both were */
 };
 
 static const char *digest_of(yyjson_val *feature)
@@ -220,79 +222,6 @@ static yyjson_val *parse_attributes(struct compare *c, const struct kept *k)
     return v;
 }
 
-/* Cut where a character begins. */
-static struct str short_text(struct str s)
-{
-    size_t n = s.n;
-    if (n > COMPARE_TEXT_MAX)
-        for (n = COMPARE_TEXT_MAX; n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80;)
-            n--;
-    return (struct str){s.p, n};
-}
-
-static yyjson_mut_val *text_json(yyjson_mut_doc *d, struct str s)
-{
-    s = short_text(s);
-    return yyjson_mut_strncpy(d, s.p, s.n);
-}
-
-/* Scalars as they are; the rest as the beginning of its JSON. */
-static yyjson_mut_val *value_json(struct compare *c, yyjson_val *v)
-{
-    CLEANUP(buf_release) struct buf b;
-    struct err why;
-    buf_init(&b, JSON_MAX);
-    if (!v)
-        return yyjson_mut_null(c->doc);
-    if (yyjson_is_str(v))
-        return text_json(c->doc, (struct str){yyjson_get_str(v), yyjson_get_len(v)});
-    if (!yyjson_is_ctn(v))
-        return yyjson_val_mut_copy(c->doc, v);
-    if (json_canon(&b, v, &why) != RC_OK)
-        return yyjson_mut_null(c->doc);
-    return text_json(c->doc, buf_view(&b));
-}
-
-struct change_list {
-    yyjson_mut_val *list;
-    int64_t n;
-};
-
-static void add_change(struct compare *c, struct change_list *to, yyjson_val *name, yyjson_val *old,
-                       yyjson_val *now)
-{
-    if (to->n++ >= COMPARE_CHANGES_MAX)
-        return;
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(c->doc, to->list);
-    yyjson_mut_obj_add_val(
-        c->doc, o, "name",
-        text_json(c->doc, (struct str){yyjson_get_str(name), yyjson_get_len(name)}));
-    yyjson_mut_obj_add_val(c->doc, o, "old", value_json(c, old));
-    yyjson_mut_obj_add_val(c->doc, o, "new", value_json(c, now));
-}
-
-/* Both in the order of names. */
-static void add_changes(struct compare *c, yyjson_mut_val *o, yyjson_val *old, yyjson_val *now)
-{
-    struct change_list to = {yyjson_mut_arr(c->doc), 0};
-    size_t i, n;
-    yyjson_val *name, *v;
-    yyjson_obj_foreach(old, i, n, name, v)
-    {
-        yyjson_val *other = yyjson_obj_getn(now, yyjson_get_str(name), yyjson_get_len(name));
-        if (!other || !yyjson_equals(v, other))
-            add_change(c, &to, name, v, other);
-    }
-    yyjson_obj_foreach(now, i, n, name, v)
-    {
-        if (!yyjson_obj_getn(old, yyjson_get_str(name), yyjson_get_len(name)))
-            add_change(c, &to, name, NULL, v);
-    }
-    yyjson_mut_val *x = yyjson_mut_obj_add_obj(c->doc, o, "attributes");
-    yyjson_mut_obj_add_int(c->doc, x, "changed", to.n);
-    yyjson_mut_obj_add_val(c->doc, x, "listed", to.list);
-}
-
 /* "2026-07-01", of 2026-07-01T…, 2026/07/01, 20260701; "" when it is no such date. */
 static void iso_date(const char *text, char out[16])
 {
@@ -388,7 +317,7 @@ static void compare_pair(struct compare *c, const struct diff_row *row, yyjson_m
     }
     yyjson_val *after = parse_attributes(c, y);
     if (o)
-        add_changes(c, o, parse_attributes(c, x), after);
+        compare_attributes(c->doc, o, parse_attributes(c, x), after);
     add_legal_date(c, o, after);
 }
 
@@ -448,6 +377,19 @@ static void add_totals(struct compare *c, yyjson_mut_val *root)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Why a report has no content to compare; PROBLEM_COUNT when it has. What could not be read has no
+ * features, and would look like a file that lost them all. */
+static enum inspect_problem unread(yyjson_val *report)
+{
+    const char *code = yyjson_get_str(yyjson_ptr_get(report, "/problems/0/code"));
+    if (yyjson_is_str(yyjson_obj_get(report, "content_digest")))
+        return PROBLEM_COUNT;
+    for (int p = 0; code && p < PROBLEM_COUNT; p++)
+        if (strcmp(inspect_problem_name((enum inspect_problem)p), code) == 0)
+            return (enum inspect_problem)p;
+    return PROBLEM_PARSE_ERROR;
+}
+
 static enum rc find_pairs(struct compare *c, struct str old, struct str now, inspect_reader *reader,
                           struct err *err)
 {
@@ -459,6 +401,9 @@ static enum rc find_pairs(struct compare *c, struct str old, struct str now, ins
     TRY(inspect_bytes(now, c->options, reader, &y, err));
     TRY(json_parse(&c->arena, buf_view(&x), 0, "a report", &then, err));
     TRY(json_parse(&c->arena, buf_view(&y), 0, "a report", &after, err));
+    c->unread = unread(then) != PROBLEM_COUNT ? unread(then) : unread(after);
+    if (c->unread != PROBLEM_COUNT)
+        return RC_OK;
     return diff_of(&c->arena, then, after, INSPECT_LISTED_MAX, &c->diff, err);
 }
 
@@ -488,8 +433,8 @@ static enum rc run(struct compare *c, struct str old, struct str now, inspect_re
                    struct buf *out, struct err *err)
 {
     TRY(find_pairs(c, old, now, reader, err));
-    if (!c->diff.verdict) {
-        compare_unread(PROBLEM_TOO_LARGE, out);
+    if (c->unread != PROBLEM_COUNT || !c->diff.verdict) {
+        compare_unread(c->unread != PROBLEM_COUNT ? c->unread : PROBLEM_TOO_LARGE, out);
         return buf_rc(out);
     }
     if (!c->doc || !c->valid || !want_all(c))

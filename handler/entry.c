@@ -107,7 +107,10 @@ static void add_evidence(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fact
                            json_fmt(d, JSON_BASE "/stac/collections/%s/items/%s",
                                     f->source->collection,
                                     f->deletes ? f->prev_item_id : f->item_id));
-    yyjson_mut_obj_add_null(d, o, "openlineage_ref");
+    if (f->lineage) /* where the events went is nobody's business: the run's id finds them there */
+        yyjson_mut_obj_add_val(d, o, "openlineage_ref", json_fmt(d, "urn:uuid:%s", f->run_id));
+    else
+        yyjson_mut_obj_add_null(d, o, "openlineage_ref");
     add_bbox(d, o, &f->qa);
 }
 

@@ -44,6 +44,7 @@ struct facts {
     const struct gate *gate;            /* what the policy decided; NULL: it was not asked */
     const char *reviewer, *note;        /* NULL: nobody was asked */
     yyjson_val *compared; /* both files, measured (compare.h); NULL: there was nothing to measure */
+    bool lineage;         /* the run is told as OpenLineage events, by its id (openlineage.h) */
     const char *result, *reason; /* of the run: "promoted", "noop", ...; reason "" when promoted */
 };
 

@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "handler/children.h"
+#include "handler/outbox.h"
 #include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
+#include "ledger/twin.h"
 
 #define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
 #define BACKOFF_FIRST_MS 1000
@@ -55,9 +57,21 @@ enum rc job_next(const struct job *j, struct ledger *l, struct err *err)
     return j->env->next ? j->env->next(j->env->next_ctx, l, err) : RC_OK;
 }
 
+/* A run that is tried again has not failed yet, and one that found nothing to do is no news. A replay tells
+ * nothing a second time. */
+static bool tells_failure(const struct job *j)
+{
+    const struct facts *f = &j->facts;
+    return f->lineage && !j->env->again && !j->replayed &&
+           (j->dead || strcmp(f->result, "failed") == 0);
+}
+
 static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
+    if (tells_failure(j))
+        TRY(outbox_put(l, j->claim->run_id, OUTBOX_OPENLINEAGE, STR("{}"), j->facts.finalized_at,
+                       err));
     if (j->also)
         TRY(j->also(ctx, l, err));
     return job_next(j, l, err);
@@ -116,7 +130,9 @@ static void begin_facts(struct job *j)
                               .cand = &j->claim->cand,
                               .run_id = j->claim->run_id,
                               .tags = j->claim->tags,
-                              .started_at = uuid7_time(j->claim->run_id)};
+                              .started_at = uuid7_time(j->claim->run_id),
+                              .lineage = *j->env->inst->conf.openlineage &&
+                                         j->source.level < LEVEL_SOVEREIGN};
 }
 
 bool job_claims_gone(const struct job *j)
@@ -132,6 +148,40 @@ bool job_is_listing(const struct job *j)
 static bool is_head(const struct job *j, const struct sha256 *sha)
 {
     return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
+}
+
+/* ---- the head in another form ----------------------------------------------------------------- */
+
+#define BYTE_ONLY "BYTE_ONLY"
+
+static enum rc learn_form(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    TRY(twin_learn(l, j->source.no, &j->head.sha, &j->form, j->facts.finalized_at, err));
+    return noise_count(l, NOISE_BYTE_ONLY, j->source.level, j->facts.finalized_at, err);
+}
+
+static enum rc end_byte_only(struct job *j, const struct sha256 *sha, struct err *err)
+{
+    j->form = *sha;
+    return finish_with(j, INBOX_NOOP, BYTE_ONLY, 0, learn_form, err);
+}
+
+static enum rc meet_head(void *ctx, struct ledger *l, struct err *err)
+{
+    const struct job *j = ctx;
+    return twin_meet(l, j->source.no, &j->head.sha, &j->head.sha, err);
+}
+
+/* Ends the run when these bytes are the head's, or were found before to say the same. */
+static enum rc end_known(struct job *j, const struct sha256 *sha, const char *same, struct err *err)
+{
+    bool twin = false;
+    if (is_head(j, sha))
+        return finish_with(j, INBOX_NOOP, same, 0, meet_head, err);
+    if (j->head.version > 0 && !j->head.deleted)
+        TRY(twin_known(j->env->ledger, j->source.no, &j->head.sha, sha, &twin, err));
+    return twin ? end_byte_only(j, sha, err) : RC_OK;
 }
 
 /* A rejection that came by way of the intake, which may not end a run itself. */
@@ -160,8 +210,8 @@ static enum rc gate(struct job *j, struct err *err)
         return finish(j, INBOX_NOOP, "UNLISTED", 0, err); /* a check was under way meanwhile */
     if (j->claim->resumed && j->head.cand_no > c->no)
         return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
-    if (!j->claim->resumed && c->has_sha && is_head(j, &c->sha))
-        return finish(j, INBOX_NOOP, "SAME_AS_HEAD", 0, err);
+    if (!j->claim->resumed && c->has_sha)
+        return end_known(j, &c->sha, "SAME_AS_HEAD", err);
     return RC_OK;
 }
 
@@ -249,8 +299,9 @@ static enum rc take_in(struct job *j, struct err *err)
         return finish_with(
             j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
             job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), miss_entry, err);
-    if (is_head(j, &j->bytes.sha))
-        return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
+    TRY(end_known(j, &j->bytes.sha, "SAME_BYTES", err));
+    if (j->ended)
+        return RC_OK;
     TRY(job_is_blocked(j, &j->bytes.sha, &blocked, err));
     return blocked ? finish(j, INBOX_NOOP, JOB_ROLLED_BACK, 0, err) : RC_OK;
 }
@@ -297,7 +348,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)
         return count_entries(j, fd, err);
     if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
-        return finish(j, INBOX_NOOP, "BYTE_ONLY", 0, err);
+        return end_byte_only(j, &j->bytes.sha, err);
     return RC_OK;
 }
 
@@ -541,7 +592,7 @@ enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct
 enum rc job_end_as(const struct job_env *env, const struct job_claim *claim, enum inbox_end end,
                    const char *reason, int64_t max_attempts, struct err *err)
 {
-    struct job j = {.env = env, .claim = claim};
+    struct job j = {.env = env, .claim = claim, .replayed = true};
     struct instance inst = *env->inst;
     struct job_env own = *env;
     inst.conf.max_attempts = max_attempts;

@@ -31,9 +31,11 @@ struct job {
     struct facts facts;
     struct work_end end;
     bool ended;
-    bool denied;       /* by the policy: no other try by itself */
-    bool dead;         /* it was the last try */
-    run_also_fn *also; /* of a run that ends without effect; may be NULL */
+    bool denied;        /* by the policy: no other try by itself */
+    bool dead;          /* it was the last try */
+    bool replayed;      /* it ends as its log says */
+    struct sha256 form; /* bytes that say what the head says, when the run ends so */
+    run_also_fn *also;  /* of a run that ends without effect; may be NULL */
 };
 
 enum tier job_tier(const struct job *j);

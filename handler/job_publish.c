@@ -97,7 +97,7 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->news_no = f->reverts ? j->head.cand_no : c->no;
     p->qa = f->qa.report;
     p->tell[0] = OUTBOX_ARTIFACTS;
-    if (!j->env->again && *j->env->inst->conf.openlineage && j->source.level < LEVEL_SOVEREIGN)
+    if (!j->env->again && f->lineage)
         p->tell[1] = OUTBOX_OPENLINEAGE; /* what was told is not told again by a replay */
     if (!j->bytes.fetched)
         return;

@@ -8,11 +8,19 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/version.h"
+#include "handler/uri.h"
 
 #define PRODUCER "urn:freshet:handler"
 #define SCHEMA "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 #define ANSWER_MAX 65536 /* what a receiver says is not read further */
 #define ANSWER_MS 10000
+
+/* One run, as an event tells it. */
+struct told {
+    enum level level;
+    const char *source_id, *uri, *at; /* when it ended */
+    const char *reason;               /* of a failure; NULL: it did not fail */
+};
 
 static const char *text(yyjson_val *o, const char *key)
 {
@@ -20,54 +28,61 @@ static const char *text(yyjson_val *o, const char *key)
     return s ? s : "";
 }
 
-static void add_dataset(yyjson_mut_doc *d, yyjson_mut_val *root, const char *list,
-                        const char *space, const char *name)
+static yyjson_mut_val *add_facet(yyjson_mut_doc *d, yyjson_mut_val *facets, const char *name,
+                                 const char *schema)
 {
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, list));
-    json_add_str(d, o, "namespace", space);
-    json_add_str(d, o, "name", name);
+    yyjson_mut_val *f = yyjson_mut_obj_add_obj(d, facets, name);
+    json_add_str(d, f, "_producer", PRODUCER);
+    json_add_str(d, f, "_schemaURL", schema);
+    return f;
 }
 
-static void add_run(yyjson_mut_doc *d, yyjson_mut_val *root, const char *run_id)
+static void add_run(yyjson_mut_doc *d, yyjson_mut_val *root, const char *run_id,
+                    const struct told *t, bool end)
 {
-    yyjson_mut_val *run = yyjson_mut_obj_add_obj(d, root, "run"), *f;
+    yyjson_mut_val *run = yyjson_mut_obj_add_obj(d, root, "run"), *facets, *f;
     json_add_str(d, run, "runId", run_id);
-    f = yyjson_mut_obj_add_obj(d, yyjson_mut_obj_add_obj(d, run, "facets"), "processing_engine");
-    json_add_str(d, f, "_producer", PRODUCER);
-    json_add_str(d, f, "_schemaURL",
-                 "https://openlineage.io/spec/facets/1-1-1/ProcessingEngineRunFacet.json"
-                 "#/$defs/ProcessingEngineRunFacet");
+    facets = yyjson_mut_obj_add_obj(d, run, "facets");
+    f = add_facet(d, facets, "processing_engine",
+                  "https://openlineage.io/spec/facets/1-1-1/ProcessingEngineRunFacet.json"
+                  "#/$defs/ProcessingEngineRunFacet");
     json_add_str(d, f, "name", "freshet");
     json_add_str(d, f, "version", freshet_version);
+    if (!end || !t->reason || t->level >= LEVEL_RESTRICTED)
+        return;
+    f = add_facet(d, facets, "errorMessage",
+                  "https://openlineage.io/spec/facets/1-0-1/ErrorMessageRunFacet.json"
+                  "#/$defs/ErrorMessageRunFacet");
+    json_add_str(d, f, "message", t->reason);
+    json_add_str(d, f, "programmingLanguage", "C");
 }
 
 /* The upstream is a dataset of its host; what we keep of it one of ours. */
-static void add_datasets(yyjson_mut_doc *d, yyjson_mut_val *root, const struct outbox_run *r,
-                         yyjson_val *entry, bool complete)
+static void add_datasets(yyjson_mut_doc *d, yyjson_mut_val *root, const struct told *t, bool end)
 {
-    const char *uri = text(entry, "source_uri");
-    const char *rest = strstr(uri, "://");
-    size_t host = rest ? (size_t)(rest - uri) + 3 + strcspn(rest + 3, "/?#") : 0;
-    if (r->level == LEVEL_PUBLIC && host) {
-        yyjson_mut_val *o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, "inputs"));
-        yyjson_mut_obj_add_strncpy(d, o, "namespace", uri, host);
-        json_add_str(d, o, "name", uri[host] ? uri + host : "/");
+    yyjson_mut_val *o;
+    const char *rest = strstr(t->uri, "://");
+    size_t host = rest ? (size_t)(rest - t->uri) + 3 + strcspn(rest + 3, "/?#") : 0;
+    if (t->level == LEVEL_PUBLIC && host) {
+        o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, "inputs"));
+        yyjson_mut_obj_add_strncpy(d, o, "namespace", t->uri, host);
+        json_add_str(d, o, "name", t->uri[host] ? t->uri + host : "/");
     }
-    if (complete && r->level < LEVEL_RESTRICTED)
-        add_dataset(d, root, "outputs", "freshet", r->source_id);
+    if (!end || t->reason || t->level >= LEVEL_RESTRICTED)
+        return;
+    o = yyjson_mut_arr_add_obj(d, yyjson_mut_obj_add_arr(d, root, "outputs"));
+    json_add_str(d, o, "namespace", "freshet");
+    json_add_str(d, o, "name", t->source_id);
 }
 
-enum rc openlineage_render(struct arena *a, const struct outbox_run *r, const char *run_id,
-                           const char *type, struct str *ret, struct err *err)
+static enum rc render(struct arena *a, const struct told *t, const char *run_id, bool end,
+                      struct str *ret, struct err *err)
 {
-    yyjson_val *entry;
     char at[TIME_MAX];
-    bool start = strcmp(type, "START") == 0;
     int64_t ms = uuid7_time(run_id);
-    TRY(json_parse(a, r->entry, 0, "an entry", &entry, err));
-    if (!start && time_parse(str_of(text(entry, "finalized_at")), &ms) != RC_OK)
-        return err_set(err, RC_CORRUPT, "", "a change has no time");
-    if (r->level >= LEVEL_RESTRICTED)
+    if (end && time_parse(str_of(t->at), &ms) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a run has no time");
+    if (t->level >= LEVEL_RESTRICTED)
         ms -= ms % DAY_MS;
     time_format(ms, at);
     yyjson_mut_doc *d = json_doc(a);
@@ -76,14 +91,51 @@ enum rc openlineage_render(struct arena *a, const struct outbox_run *r, const ch
     json_add_str(d, o, "eventTime", at);
     json_add_str(d, o, "producer", PRODUCER);
     json_add_str(d, o, "schemaURL", SCHEMA);
-    json_add_str(d, o, "eventType", type);
-    add_run(d, o, run_id);
+    json_add_str(d, o, "eventType", !end ? "START" : t->reason ? "FAIL" : "COMPLETE");
+    add_run(d, o, run_id, t, end);
     job = yyjson_mut_obj_add_obj(d, o, "job");
     json_add_str(d, job, "namespace", "freshet");
-    json_add_str(d, job, "name", r->level >= LEVEL_RESTRICTED ? "restricted" : r->source_id);
-    add_datasets(d, o, r, entry, !start);
+    json_add_str(d, job, "name", t->level >= LEVEL_RESTRICTED ? "restricted" : t->source_id);
+    add_datasets(d, o, t, end);
     TRY(json_doc_rc(d));
     return json_write(a, d, 0, ret, err);
+}
+
+static enum rc told_change(struct arena *a, const struct outbox_run *r, struct told *ret,
+                           struct err *err)
+{
+    yyjson_val *entry;
+    TRY(json_parse(a, r->entry, 0, "an entry", &entry, err));
+    *ret = (struct told){.level = r->level,
+                         .source_id = r->source_id,
+                         .uri = text(entry, "source_uri"),
+                         .at = text(entry, "finalized_at")};
+    return RC_OK;
+}
+
+static enum rc told_failure(struct ledger *l, struct arena *a, const char *run_id, struct told *ret,
+                            struct err *err)
+{
+    struct outbox_failed_run r;
+    TRY(outbox_failed_run(l, a, run_id, &r, err));
+    *ret = (struct told){.level = r.level,
+                         .source_id = r.source_id,
+                         .uri = *r.url ? uri_shown(a, r.url) : "",
+                         .at = r.at,
+                         .reason = r.reason};
+    return ret->uri ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an address");
+}
+
+/* How the run ended is what the ledger says now. */
+static enum rc find(const struct outbox_env *env, const char *run_id, struct told *ret,
+                    struct err *err)
+{
+    struct outbox_run r;
+    enum rc rc = outbox_run(env->ledger, env->arena, run_id, &r, err);
+    if (rc == RC_NOT_FOUND)
+        return told_failure(env->ledger, env->arena, run_id, ret, err);
+    TRY(rc);
+    return told_change(env->arena, &r, ret, err);
 }
 
 /* ---- to a file --------------------------------------------------------------------------------- */
@@ -154,18 +206,18 @@ enum rc openlineage_tell(const struct outbox_env *env, const char *run_id, struc
 {
     const char *to = env->inst->conf.openlineage;
     bool http = strncmp(to, "http://", 7) == 0 || strncmp(to, "https://", 8) == 0;
-    struct outbox_run r;
-    struct str start, complete;
-    TRY(outbox_run(env->ledger, env->arena, run_id, &r, err));
-    if (!*to || r.level >= LEVEL_SOVEREIGN) /* raised meanwhile */
+    struct told t;
+    struct str start, end;
+    TRY(find(env, run_id, &t, err));
+    if (!*to || t.level >= LEVEL_SOVEREIGN) /* raised meanwhile */
         return RC_OK;
-    TRY(openlineage_render(env->arena, &r, run_id, "START", &start, err));
-    TRY(openlineage_render(env->arena, &r, run_id, "COMPLETE", &complete, err));
+    TRY(render(env->arena, &t, run_id, false, &start, err));
+    TRY(render(env->arena, &t, run_id, true, &end, err));
     if (http) {
         TRY(post(env, to, start, err));
-        return post(env, to, complete, err);
+        return post(env, to, end, err);
     }
-    char *lines = arena_printf(env->arena, "%.*s\n%.*s\n", STR_FMT(start), STR_FMT(complete));
+    char *lines = arena_printf(env->arena, "%.*s\n%.*s\n", STR_FMT(start), STR_FMT(end));
     return lines ? add_lines(env, to, str_of(lines), err)
                  : err_set(err, RC_NOMEM, "", "no memory for an event");
 }

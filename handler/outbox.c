@@ -15,8 +15,10 @@
 static const struct consumer {
     const char *kind;
     outbox_tell_fn *tell;
+    outbox_settle_fn *settle;
+    size_t at_a_time;
 } consumers[] = {
-#define X(kind, fn) {kind, fn},
+#define X(kind, tell, settle, n) {kind, tell, settle, n},
 #include "handler/outbox.def"
 #undef X
 };
@@ -36,18 +38,24 @@ static enum rc note_failure(const struct outbox_env *env, const struct outbox_ro
 static enum rc take(const struct outbox_env *env, const struct consumer *c, struct outbox_counts *n,
                     bool *ret_more, struct err *err)
 {
-    struct outbox_row r;
-    struct err why = {0};
-    enum rc rc = outbox_next(env->ledger, c->kind, clock_now(), &r, err);
-    if (rc == RC_NOT_FOUND)
-        return RC_OK;
-    TRY(rc);
-    *ret_more = true;
-    arena_reset(env->arena);
-    if (c->tell(env, r.run_id, &why) != RC_OK)
-        return note_failure(env, &r, why.msg, n, err);
-    TRY(outbox_done(env->ledger, r.no, err));
-    n->told++;
+    struct outbox_row rows[OUTBOX_ROWS_MAX];
+    int64_t told[OUTBOX_ROWS_MAX];
+    size_t found, n_told = 0;
+    TRY(outbox_next(env->ledger, c->kind, clock_now(), c->at_a_time, rows, &found, err));
+    for (size_t i = 0; i < found; i++) {
+        struct err why = {0};
+        arena_reset(env->arena);
+        if (c->tell(env, rows[i].run_id, &why) == RC_OK)
+            told[n_told++] = rows[i].no;
+        else
+            TRY(note_failure(env, &rows[i], why.msg, n, err));
+    }
+    *ret_more |= found > 0;
+    if (n_told && c->settle)
+        TRY(c->settle(env->inst, err));
+    if (n_told)
+        TRY(outbox_done(env->ledger, told, n_told, err));
+    n->told += (int64_t)n_told;
     return RC_OK;
 }
 

@@ -26,10 +26,12 @@ struct outbox_env {
 /* Tells one consumer about one run. */
 typedef enum rc outbox_tell_fn(const struct outbox_env *env, const char *run_id, struct err *err);
 
+typedef enum rc outbox_settle_fn(const struct instance *inst, struct err *err);
+
 struct outbox_counts {
     int64_t told, failed, dead;
 };
-/* One row of each kind that is due; *ret_more: there may be others. */
+/* Some rows of each kind that is due (outbox.def); *ret_more: there may be others. */
 MUST_CHECK enum rc outbox_turn(const struct outbox_env *env, struct outbox_counts *n,
                                bool *ret_more, struct err *err);
 /* Until nothing is due. */

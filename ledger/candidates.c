@@ -44,6 +44,17 @@ enum rc inbox_get(struct ledger *l, struct arena *a, int64_t no, struct candidat
     return read_candidate(a, &q, ret, err);
 }
 
+enum rc inbox_room(struct ledger *l, int64_t max, struct err *err)
+{
+    int64_t open;
+    TRY(query_i64(l, Q_INBOX_DEPTH, &open, err, ""));
+    if (open < max)
+        return RC_OK;
+    return err_set(
+        err, RC_FULL, "",
+        "The inbox is full (setting inbox_max): try again when handlers have caught up.");
+}
+
 enum rc inbox_each(struct ledger *l, const char *state, int64_t max, candidate_fn *fn, void *ctx,
                    struct err *err)
 {

@@ -3,6 +3,7 @@
 
 #include "ledger/enqueue.h"
 #include "ledger/query.h"
+#include "ledger/twin.h"
 
 bool check_found(const struct check_result *r)
 {
@@ -29,8 +30,13 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
                                 .interval_s = col_i64(q, c + 16),
                                 .next_check_at = col_time(q, c + 17),
                                 .date_doubted = col_i64(q, c + 21) != 0,
-                                .stream_down_at = col_time(q, c + 22)};
+                                .stream_down_at = col_time(q, c + 27)};
     ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
+    ret->has_other = col_sha(q, c + 22, &ret->other_sha);
+    ret->other_size = col_i64(q, c + 23);
+    ret->other_same = col_i64(q, c + 26) != 0;
+    col_copy(q, c + 24, ret->other_etag, sizeof ret->other_etag);
+    col_copy(q, c + 25, ret->other_last_modified, sizeof ret->other_last_modified);
     col_copy(q, c, ret->etag, sizeof ret->etag);
     col_copy(q, c + 1, ret->last_modified, sizeof ret->last_modified);
     col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
@@ -120,6 +126,18 @@ static enum rc put_state(struct ledger *l, const struct check_result *r, struct 
                      or_null(s->cursor), (int64_t)s->date_doubted);
 }
 
+/* Most checks leave it alone. */
+static enum rc put_other(struct ledger *l, const struct check_result *r, int64_t now,
+                         struct err *err)
+{
+    const struct check_state *s = &r->state;
+    if (s->other_moved)
+        TRY(query_run(l, Q_STATE_OTHER, err, "ihitti", r->src_no,
+                      s->has_other ? &s->other_sha : NULL, s->other_size, or_null(s->other_etag),
+                      or_null(s->other_last_modified), (int64_t)s->other_same));
+    return s->other_met ? noise_count(l, NOISE_KNOWN_FORM, r->level, now, err) : RC_OK;
+}
+
 static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
 {
     char hex[SHA256_HEX];
@@ -174,6 +192,7 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
                   outcome_name(r->outcome), r->detail, (int64_t)r->http, (int64_t)r->attempts,
                   r->bytes_in, r->bytes_saved, r->due_because, r->request_no ? r->request_no : -1));
     TRY(put_state(l, r, err));
+    TRY(put_other(l, r, now, err));
     if (check_found(r))
         TRY(add_candidate(l, r, now, err));
     TRY(show_check(l, r, now, err));

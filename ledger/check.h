@@ -25,6 +25,13 @@ struct check_state {
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
+    /* What came before seen_sha; same: a handler found that both say the same (twin.h). */
+    bool has_other, other_same;
+    struct sha256 other_sha;
+    int64_t other_size;
+    char other_etag[256], other_last_modified[64]; /* a longer ETag is not kept */
+    bool other_moved; /* not stored: the lines above are to be written */
+    bool other_met;   /* not stored: this check met the other form, and both changed places */
 };
 MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct check_state *ret,
                                    struct err *err);

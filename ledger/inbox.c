@@ -1,5 +1,4 @@
 /* inbox: claim under a lease, finish once. */
-#include "ledger/approval.h"
 #include "ledger/inbox.h"
 
 #include "core/clock.h"
@@ -293,69 +292,6 @@ enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now
 }
 
 /* ---- decisions --------------------------------------------------------------------------------- */
-
-static enum rc find_held(struct ledger *l, const char *event_id, int64_t *ret_cand,
-                         int64_t *ret_src, char ret_run[37], struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_INBOX_HELD, &q, err, "t", event_id));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_NOT_FOUND) {
-        int64_t any;
-        rc = query_i64(l, Q_INBOX_BY_EVENT, &any, err, "t", event_id);
-        if (rc == RC_NOT_FOUND)
-            return err_set(err, RC_NOT_FOUND, "event", "no such event");
-        TRY(rc);
-        return err_set(err, RC_CONFLICT, "event",
-                       "this event is not held: nothing is to be decided");
-    }
-    TRY(rc);
-    *ret_cand = col_i64(&q, 0);
-    *ret_src = col_i64(&q, 1);
-    col_copy(&q, 2, ret_run, 37);
-    return RC_OK;
-}
-
-static enum rc refuse_superseded(struct ledger *l, int64_t cand, int64_t src, struct err *err)
-{
-    int64_t head = 0;
-    enum rc rc = query_i64(l, Q_HEAD_CANDIDATE, &head, err, "i", src);
-    if (rc == RC_OK && head > cand)
-        return err_set(err, RC_CONFLICT, "event",
-                       "a newer version was promoted since: reject this one");
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
-}
-
-static enum rc decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
-                      const char *note, int64_t now, struct err *err)
-{
-    int64_t cand, src;
-    char run[37];
-    const char *word = approve ? "approve" : "reject";
-    TRY(find_held(l, event_id, &cand, &src, run, err));
-    if (approve)
-        TRY(refuse_superseded(l, cand, src, err));
-    TRY(query_run(l, Q_APPROVAL_ADD, err, "ttttti", event_id, run, word, reviewer, note, now));
-    TRY(approval_log(l, word, src, event_id, reviewer, note, now, err));
-    if (approve)
-        return query_run(l, Q_INBOX_FREE, err, "ii", cand, now);
-    TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));
-    return query_run(l, Q_INBOX_END, err, "itttm", cand, "done", "rejected", "REJECTED", now);
-}
-
-enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve, const char *reviewer,
-                     const char *note, int64_t now, struct err *err)
-{
-    if (!str_trim(str_of(reviewer)).n)
-        return err_set(err, RC_INVALID, "reviewer", "is required: a decision has a name");
-    TRY(ledger_begin(l, err));
-    enum rc rc = decide(l, event_id, approve, reviewer, note, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
-}
 
 enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err)
 {

@@ -78,17 +78,18 @@ struct inbox_finish {
 };
 MUST_CHECK enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now,
                                 bool *ret_dead, struct err *err);
-/* Decision on a held event: approve makes the candidate ready to resume, reject fails its run.
- * RC_CONFLICT when it is not held; RC_INVALID without a reviewer. Own transaction. */
-MUST_CHECK enum rc inbox_decide(struct ledger *l, const char *event_id, bool approve,
-                                const char *reviewer, const char *note, int64_t now,
-                                struct err *err);
 /* Was the newest decision about a run that goes on after a hold a rejection? */
 MUST_CHECK enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err);
 /* Ends the run of a change that was rejected (approval.h), unless a handler was faster. Inside the
  * caller's transaction. */
 MUST_CHECK enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now,
                                       struct err *err);
+
+/* The bound of the inbox: RC_FULL when `max` candidates or more are open (ready or leased; what is held
+ * waits for a person and does not count). Who brings something new asks before: intake answers 503, the
+ * scheduler and `freshet check` begin no check. What is under way is taken in all the same, so a bound may
+ * be passed by as much as that. One row is read, whatever the number. INBOX role. */
+MUST_CHECK enum rc inbox_room(struct ledger *l, int64_t max, struct err *err);
 
 /* By its number; RC_NOT_FOUND. */
 MUST_CHECK enum rc inbox_get(struct ledger *l, struct arena *a, int64_t no, struct candidate *ret,

@@ -58,6 +58,8 @@ MUST_CHECK enum rc ledger_bulk_adds(struct ledger *l, struct err *err);
 MUST_CHECK enum rc ledger_read_begin(struct ledger *l, struct err *err);
 void ledger_read_end(struct ledger *l); /* no-op when none is open */
 
+/* Not a program: since when the scheduler begins no check as the inbox is full; -1: there is room. */
+#define HEARTBEAT_FULL "full"
 /* Sign of life for /readyz; `role` is "handler" or "scheduler". With the scheduler's goes when the
  * oldest public source is due (role "due"), for /metrics. Opens its own transaction. */
 MUST_CHECK enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now,

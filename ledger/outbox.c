@@ -17,16 +17,23 @@ enum rc outbox_put(struct ledger *l, const char *run_id, const char *kind, struc
     return query_run(l, Q_OUTBOX_ADD, err, "ttsi", kind, run_id, body, now);
 }
 
-enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, struct outbox_row *ret,
-                    struct err *err)
+enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, size_t max,
+                    struct outbox_row ret[OUTBOX_ROWS_MAX], size_t *ret_n, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_OUTBOX_NEXT, &q, err, "ti", kind, now));
-    TRY(query_next(l, &q, err));
-    struct outbox_row r = {
-        .no = col_i64(&q, 0), .attempts = col_i64(&q, 2), .created_at = col_i64(&q, 3)};
-    col_copy(&q, 1, r.run_id, sizeof r.run_id);
-    *ret = r;
+    enum rc rc = RC_NOT_FOUND;
+    size_t n = 0;
+    max = max < OUTBOX_ROWS_MAX ? max : OUTBOX_ROWS_MAX;
+    TRY(query_open(l, Q_OUTBOX_NEXT, &q, err, "tii", kind, now, (int64_t)max));
+    while (n < max && (rc = query_next(l, &q, err)) == RC_OK) {
+        ret[n] = (struct outbox_row){
+            .no = col_i64(&q, 0), .attempts = col_i64(&q, 2), .created_at = col_i64(&q, 3)};
+        col_copy(&q, 1, ret[n].run_id, sizeof ret[n].run_id);
+        n++;
+    }
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret_n = n;
     return RC_OK;
 }
 
@@ -40,10 +47,13 @@ enum rc outbox_next_at(struct ledger *l, int64_t *ret, struct err *err)
     return RC_OK;
 }
 
-enum rc outbox_done(struct ledger *l, int64_t no, struct err *err)
+enum rc outbox_done(struct ledger *l, const int64_t *nos, size_t n, struct err *err)
 {
+    enum rc rc = RC_OK;
     TRY(ledger_begin(l, err));
-    return end_tx(l, query_run(l, Q_OUTBOX_DONE, err, "i", no), err);
+    for (size_t i = 0; i < n && rc == RC_OK; i++)
+        rc = query_run(l, Q_OUTBOX_DONE, err, "i", nos[i]);
+    return end_tx(l, rc, err);
 }
 
 enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at, int64_t now,
@@ -79,8 +89,9 @@ enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err)
         struct outbox_stats s = {.kind = col_text(&a, &q, 0),
                                  .open = col_i64(&q, 1),
                                  .dead = col_i64(&q, 2),
-                                 .oldest_at = col_time(&q, 3)};
-        if (!s.kind)
+                                 .oldest_at = col_time(&q, 3),
+                                 .why = col_text(&a, &q, 4)};
+        if (!s.kind || !s.why)
             return err_set(err, RC_NOMEM, "", "no memory for the outbox");
         TRY(fn(ctx, &s, err));
     }
@@ -118,6 +129,28 @@ enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id, struct
     if (!r.source_id || !r.title || !level || !r.detector.p || !r.wal.p || !r.manifest.p ||
         !r.delta.p || !r.prov.p || !r.entry.p)
         return err_set(err, RC_NOMEM, "", "no memory for the documents of a run");
+    if (level_parse(level, &r.level) != RC_OK)
+        return err_set(err, RC_CORRUPT, "", "a source has no level");
+    *ret = r;
+    return RC_OK;
+}
+
+enum rc outbox_failed_run(struct ledger *l, struct arena *a, const char *run_id,
+                          struct outbox_failed_run *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_OUTBOX_RUN_FAILED, &q, err, "t", run_id));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, rc, "", "run %s has not ended", run_id);
+    TRY(rc);
+    struct outbox_failed_run r = {.source_id = col_text(a, &q, 0),
+                                  .url = col_text(a, &q, 2),
+                                  .reason = col_text(a, &q, 3),
+                                  .at = col_text(a, &q, 4)};
+    const char *level = col_text(a, &q, 1);
+    if (!r.source_id || !r.url || !r.reason || !r.at || !level)
+        return err_set(err, RC_NOMEM, "", "no memory for a run");
     if (level_parse(level, &r.level) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a source has no level");
     *ret = r;

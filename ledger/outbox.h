@@ -24,13 +24,15 @@ struct outbox_row {
     int64_t no, attempts, created_at;
     char run_id[37];
 };
-/* The oldest of its kind that is due; RC_NOT_FOUND. */
-MUST_CHECK enum rc outbox_next(struct ledger *l, const char *kind, int64_t now,
-                               struct outbox_row *ret, struct err *err);
+#define OUTBOX_ROWS_MAX 64
+/* Those of its kind that are due, at most max (OUTBOX_ROWS_MAX), oldest first. */
+MUST_CHECK enum rc outbox_next(struct ledger *l, const char *kind, int64_t now, size_t max,
+                               struct outbox_row ret[OUTBOX_ROWS_MAX], size_t *ret_n,
+                               struct err *err);
 /* Earliest time that a row of any kind is due, -1 when none waits. */
 MUST_CHECK enum rc outbox_next_at(struct ledger *l, int64_t *ret, struct err *err);
-/* It was told. Own transaction. */
-MUST_CHECK enum rc outbox_done(struct ledger *l, int64_t no, struct err *err);
+/* These were told. Own transaction. */
+MUST_CHECK enum rc outbox_done(struct ledger *l, const int64_t *nos, size_t n, struct err *err);
 /* It was not, and why; tried again at next_at, or dead (-1). Own transaction. */
 MUST_CHECK enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at,
                                  int64_t now, struct err *err);
@@ -38,7 +40,7 @@ MUST_CHECK enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, 
 MUST_CHECK enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err);
 
 struct outbox_stats {
-    const char *kind;
+    const char *kind, *why;        /* why the last try of one failed, "" when none did */
     int64_t open, dead, oldest_at; /* -1: none is open */
 };
 typedef enum rc outbox_fn(void *ctx, const struct outbox_stats *s, struct err *err);
@@ -55,6 +57,13 @@ struct outbox_run {
 };
 MUST_CHECK enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id,
                               struct outbox_run *ret, struct err *err);
+/* What may be told of a run that failed: url "" unless its source is public; RC_NOT_FOUND. */
+struct outbox_failed_run {
+    const char *source_id, *url, *reason, *at;
+    enum level level;
+};
+MUST_CHECK enum rc outbox_failed_run(struct ledger *l, struct arena *a, const char *run_id,
+                                     struct outbox_failed_run *ret, struct err *err);
 /* RC_NOT_FOUND when this ledger has no such run. */
 MUST_CHECK enum rc outbox_knows(struct ledger *l, const char *run_id, struct err *err);
 /* Every finalized run, newest first, until fn says otherwise. */

@@ -70,7 +70,17 @@ enum rc public_outbox(struct ledger *l, public_outbox_fn *fn, void *ctx, struct 
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-enum rc public_replays(struct ledger *l, public_replay_fn *fn, void *ctx, struct err *err)
+enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_NOISE, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK)
+        TRY(fn(ctx, col_view(&q, 0), col_i64(&q, 1), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;

@@ -28,9 +28,10 @@ typedef enum rc public_outbox_fn(void *ctx, struct str kind, int64_t open, int64
                                  int64_t oldest_at, struct err *err);
 MUST_CHECK enum rc public_outbox(struct ledger *l, public_outbox_fn *fn, void *ctx,
                                  struct err *err);
-typedef enum rc public_replay_fn(void *ctx, struct str result, int64_t n, struct err *err);
-MUST_CHECK enum rc public_replays(struct ledger *l, public_replay_fn *fn, void *ctx,
-                                  struct err *err);
+typedef enum rc public_sum_fn(void *ctx, struct str name, int64_t n, struct err *err);
+MUST_CHECK enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
+/* Noise avoided by kind (twin.h). */
+MUST_CHECK enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
 
 /* Signs of life: role and time. */
 typedef enum rc public_beat_fn(void *ctx, struct str role, int64_t at, struct err *err);

@@ -11,9 +11,9 @@
 #include "ledger/replay.h"
 
 static const enum stmt_id rules[] = {
-    Q_V_HEADS,     Q_V_TOMBSTONES, Q_V_ROLLBACKS,     Q_V_BLOBLESS, Q_V_DOCLESS,
-    Q_V_VERSIONS,  Q_V_TWICE,      Q_V_OPEN_DONE,     Q_V_SEQ,      Q_V_FEED,
-    Q_V_SOVEREIGN, Q_V_ASSETS,     Q_V_PUBLIC_MISSING};
+    Q_V_HEADS,     Q_V_TOMBSTONES, Q_V_ROLLBACKS,      Q_V_BLOBLESS, Q_V_DOCLESS,
+    Q_V_VERSIONS,  Q_V_TWICE,      Q_V_OPEN_DONE,      Q_V_SEQ,      Q_V_FEED,
+    Q_V_SOVEREIGN, Q_V_ASSETS,     Q_V_PUBLIC_MISSING, Q_V_DEPTH};
 
 struct verify {
     struct ledger *l;

@@ -39,6 +39,15 @@ const KINDS = {
     rollback: "taken back",
 };
 
+const VERDICTS = {
+    none: "The same features, fields and coordinates.",
+    attributes_only: "Attributes changed, no shape did.",
+    reformatted: "The same features, told otherwise.",
+    redigitised: "Borders were redrawn; nothing was gained or lost.",
+    local: "Places changed.",
+    replaced: "Most of it was replaced.",
+};
+
 /* ---- small helpers ---- */
 
 function element(tag, text, attributes) {
@@ -107,6 +116,36 @@ function changedLine(entry) {
     return element("p", text + ".", { class: "facts" });
 }
 
+/* "Places changed. Gained 12.500 km², lost none; borders moved by up to 340 m." */
+function verdictText(delta) {
+    const totals = delta.totals || {};
+    const parts = [];
+    const km2 = (n) => (n > 0 ? n.toFixed(3) + " km²" : "none");
+    if (typeof totals.area_gained_km2 === "number" && typeof totals.area_lost_km2 === "number")
+        parts.push("gained " + km2(totals.area_gained_km2) + ", lost " + km2(totals.area_lost_km2));
+    if (totals.moved_m > 0) parts.push("borders moved by up to " + Math.round(totals.moved_m) + " m");
+    const verdict = VERDICTS[delta.verdict] || "No verdict: there was nothing to compare with.";
+    const rest = parts.join("; ");
+    return verdict + (rest ? " " + rest[0].toUpperCase() + rest.slice(1) + "." : "");
+}
+
+/* What a maintainer wants to know first. Deltas may be large, so one is read when somebody asks for it. */
+function verdictBox(entry) {
+    if (!changedLine(entry) || entry.change_type === "new" || !link("", entry.delta_manifest_ref)) return null;
+    const box = element("details", null, { class: "facts" });
+    const text = element("p", "Reading…");
+    box.append(element("summary", "Verdict"), text);
+    box.addEventListener("toggle", async () => {
+        try {
+            const answer = await fetch(entry.delta_manifest_ref);
+            text.textContent = answer.ok ? verdictText(await answer.json()) : "It cannot be read now.";
+        } catch {
+            text.textContent = "It cannot be read now.";
+        }
+    }, { once: true });
+    return box;
+}
+
 function changeItem(entry) {
     const item = element("li");
     const head = element("h3", entry.title || entry.source_id || "A dataset");
@@ -118,6 +157,8 @@ function changeItem(entry) {
     item.append(head, when);
     const changed = changedLine(entry);
     if (changed) item.append(changed);
+    const verdict = verdictBox(entry);
+    if (verdict) item.append(verdict);
     item.append(trustLine(entry));
     item.append(list([
         link("Evidence", "/changes/" + encodeURIComponent(entry.change_event_id)),

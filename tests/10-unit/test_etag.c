@@ -333,6 +333,70 @@ static void bodies_against_a_seen_state(void **state)
     }
 }
 
+/* "a" was seen last, "b" before it; a handler found that both say the same. */
+static struct check_state two_forms(void)
+{
+    struct check_state st = seen();
+    st.has_other = st.other_same = true;
+    st.other_size = 990;
+    memset(st.other_sha.b, 'B', sizeof st.other_sha.b);
+    snprintf(st.other_etag, sizeof st.other_etag, "\"b\"");
+    snprintf(st.other_last_modified, sizeof st.other_last_modified, "%s", NEW_DATE);
+    return st;
+}
+
+static void assert_turned(const struct check_state *st)
+{
+    assert_int_equal(st->seen_sha.b[0], 'B');
+    assert_int_equal(st->other_sha.b[0], 'A');
+    assert_int_equal(st->seen_size, 990);
+    assert_int_equal(st->other_size, 1000);
+    assert_string_equal(st->etag, "\"b\"");
+    assert_string_equal(st->other_etag, "\"a\"");
+    assert_string_equal(st->last_modified, NEW_DATE);
+    assert_true(st->other_moved && st->other_met && st->other_same);
+    assert_int_equal(st->changed_at == NOW, false);
+}
+
+static void the_other_form_is_no_change(void **state)
+{
+    (void)state;
+    struct check_state st = two_forms();
+    struct fetch_res r = response(200, "\"b\"", NEW_DATE);
+    assert_outcome(judge(&st, conditional_get, &r, body('B', 990)), unchanged);
+    assert_turned(&st);
+    st = two_forms(); /* HEAD shows its ETag: nothing is read */
+    assert_outcome(judge_planned(&st, &r), not_modified);
+    assert_turned(&st);
+    st = two_forms(); /* a list was sent, and this one of it fits */
+    r = response(304, "\"b\"", NEW_DATE);
+    assert_outcome(judge(&st, conditional_get, &r, no_body), not_modified);
+    assert_turned(&st);
+    st = two_forms(); /* its ETag, but not its length */
+    r = response(200, "\"b\"", NEW_DATE);
+    r.content_length = 5;
+    assert_next(judge_planned(&st, &r), false, true, true, ASK_HEAD_SAID);
+    assert_int_equal(st.seen_sha.b[0], 'A'); /* what is not settled moves nothing */
+    assert_false(st.other_met);
+}
+
+static void what_nobody_vouched_for_is_a_change(void **state)
+{
+    (void)state;
+    struct check_state st = two_forms();
+    struct fetch_res r = response(200, "\"b\"", NEW_DATE);
+    st.other_same = false;
+    assert_outcome(judge(&st, conditional_get, &r, body('B', 990)), changed);
+    st = two_forms();
+    r = response(200, "\"c\"", NEW_DATE);
+    assert_outcome(judge(&st, conditional_get, &r, body('C', 990)), changed);
+    assert_int_equal(st.other_sha.b[0], 'A'); /* until a handler has read it */
+    assert_string_equal(st.other_etag, "\"a\"");
+    assert_false(st.other_same);
+    assert_false(st.other_met);
+    assert_true(st.other_moved);
+}
+
 static void bodies_without_validators(void **state)
 {
     (void)state;
@@ -649,6 +713,8 @@ int main(void)
         cmocka_unit_test(place_hides_the_query),
         cmocka_unit_test(first_bytes_are_new),
         cmocka_unit_test(bodies_against_a_seen_state),
+        cmocka_unit_test(the_other_form_is_no_change),
+        cmocka_unit_test(what_nobody_vouched_for_is_a_change),
         cmocka_unit_test(bodies_without_validators),
         cmocka_unit_test(change_of_place_is_not_silent),
         cmocka_unit_test(audit_finds_false_304),

@@ -146,6 +146,7 @@ ssize_t writev(int fd, const struct iovec *v, int n)
         return (int)syscall(number, __VA_ARGS__);                                                  \
     }
 POINT(fsync, fsync, SYS_fsync, (int fd), fd)
+POINT(fsync, syncfs, SYS_syncfs, (int fd), fd)
 POINT(fdatasync, fdatasync, SYS_fdatasync, (int fd), fd)
 POINT(truncate, ftruncate, SYS_ftruncate, (int fd, off_t n), fd, n)
 POINT(truncate, ftruncate64, SYS_ftruncate, (int fd, off64_t n), fd, n)

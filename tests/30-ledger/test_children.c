@@ -462,7 +462,7 @@ static void children_of_a_sovereign_parent_leave_no_public_trace(void **state)
     const char *event = listed(&s, "canary=1");
     assert_int_equal(drain().held, 1);
     assert_int_equal(children(&s), 0); /* the listing waits, and so do its entries */
-    OK(inbox_decide(led, event, true, "Steward", "yes", 3000, &fix_err));
+    fix_decide(led, event, true, "Steward", "yes", 3000);
     struct work_counts n = drain();
     assert_int_equal(n.done, 1);
     assert_int_equal(n.held, 1);

@@ -131,6 +131,64 @@ static void written_otherwise_is_no_news(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
+static int64_t noise(void)
+{
+    return ask_number("SELECT sum(n) FROM noise_days WHERE kind = 'byte_only'");
+}
+
+/* A form that was read once is known by its digest, as long as that head stands and the source is declared
+ * as it was. */
+static void a_known_form_is_not_read_again(void **state)
+{
+    static const char *const forms[] = {LIST(DOUGLAS "," ADAMS "," CLARK "," BARTON),
+                                        LIST(CLARK "," DOUGLAS "," ADAMS "," BARTON)};
+    struct source s = counties("public", KEYED);
+    struct work_counts n;
+    struct change c;
+    (void)state;
+    promoted(&s, COUNTIES);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+            c = change_of(arrives(&s, forms[i], &n));
+            assert_string_equal(c.reason, "BYTE_ONLY");
+            assert_int_equal(c.qa.n > 0, round == 0); /* no report: nobody inspected it */
+            assert_true(c.prov.n > 0);
+        }
+    assert_int_equal(noise(), 4);
+    assert_int_equal(ask_number("SELECT n FROM public_noise WHERE kind = 'byte_only'"), 4);
+    assert_int_equal(feed_length(), 1);
+    promoted(&s, LIST(DOUGLAS "," ADAMS "," CLARK)); /* another head: nothing is known of it */
+    c = change_of(promoted(&s, forms[0]));
+    assert_string_equal(c.status, "finalized");
+    assert_int_equal(noise(), 4);
+}
+
+/* What says the same depends on the declaration. */
+static void a_new_declaration_forgets_the_forms(void **state)
+{
+    const char *other =
+        LIST(SHAPE("20001", "Adams", -98.00000001, 38, -97, 39) "," BARTON "," CLARK "," DOUGLAS);
+    struct source s = counties("restricted", KEYED), again;
+    struct work_counts n;
+    (void)state;
+    const char *event = arrives(&s, COUNTIES, &n);
+    assert_int_equal(n.held, 1);
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
+    (void)drain();
+    arrives(&s, other, &n);
+    assert_int_equal(n.noop, 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM twins"), 1);
+    assert_int_equal(ask_number("SELECT sum(n) FROM public_noise"), 0); /* I8 */
+    yyjson_val *decl = json_of(STR("{\"id\":\"counties\",\"url\":\"https://example.org/counties\","
+                                   "\"sensitivity\":\"restricted\",\"precision_m\":0.0001}"));
+    OK(source_parse(&fix_arena, decl, &again, &fix_err));
+    again.no = s.no;
+    OK(ledger_begin(led, &fix_err));
+    OK(source_put(led, &again, 4000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_int_equal(ask_number("SELECT count(*) FROM twins"), 0);
+}
+
 /* A person is not asked about what is no change. */
 static void noise_is_not_held(void **state)
 {
@@ -139,7 +197,7 @@ static void noise_is_not_held(void **state)
     (void)state;
     const char *event = arrives(&s, COUNTIES, &n);
     assert_int_equal(n.held, 1);
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1);
     arrives(&s, LIST(DOUGLAS "," ADAMS "," CLARK "," BARTON), &n);
     assert_int_equal(n.noop, 1);
@@ -379,7 +437,7 @@ static void approved_although_held_has_its_delta(void **state)
     promoted(&s, COUNTIES);
     const char *event = arrives(&s, LIST(ADAMS "," BARTON "," CLARK), &n);
     assert_int_equal(n.held, 1);
-    OK(inbox_decide(led, event, true, "R. Viewer", "they merged", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "they merged", 3000);
     assert_int_equal(drain().done, 1);
     assert_delta(event, "local", 0, 1, 0);
 }
@@ -400,6 +458,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {T(written_otherwise_is_no_news),
                                        T(noise_is_not_held),
+                                       T(a_known_form_is_not_read_again),
+                                       T(a_new_declaration_forgets_the_forms),
                                        T(first_version_adds_all),
                                        T(edits_are_told_by_key),
                                        T(attributes_alone),

@@ -241,7 +241,7 @@ static void withheld_entry_counts_as_looked_at(void **state)
     serve("a", BODY_A);
     const char *event = listed(&s, "a");
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, true, "Steward", "yes", 7000, &fix_err));
+    fix_decide(led, event, true, "Steward", "yes", 7000);
     assert_int_equal(drain().held, 1);
     struct source a = child_of(&s, "a");
     assert_string_equal(health_of(&a), "ok");

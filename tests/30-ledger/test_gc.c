@@ -77,7 +77,7 @@ static void every_version_stays(void **state)
     struct gc_counts g = gc_run(false);
     assert_int_equal(g.files[GC_OBJECT], 0);
     assert_int_equal(g.rows, 0);
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1); /* what was held is there to be promoted */
     make_all_old();
     assert_int_equal(gc_run(false).files[GC_OBJECT], 0);
@@ -91,7 +91,7 @@ static void rejected_bytes_stay_as_evidence(void **state)
     serve("kept", BODY_A);
     const char *event = found(&kept, BODY_A);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, false, "R. Viewer", "no", 3000, &fix_err));
+    fix_decide(led, event, false, "R. Viewer", "no", 3000);
     make_all_old();
     assert_int_equal(gc_run(false).files[GC_OBJECT], 0);
 }

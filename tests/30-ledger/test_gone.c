@@ -226,7 +226,7 @@ static void promote_held(const struct source *s, const char *event)
 {
     (void)s;
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1);
 }
 
@@ -241,7 +241,7 @@ static void deletion_of_a_restricted_source_waits_for_a_person(void **state)
     assert_int_equal(drain().held, 1);
     assert_false(head_of(&s).deleted);
     assert_int_equal(meta_now().generation, before.generation);
-    OK(inbox_decide(led, event, true, "R. Viewer", "gone indeed", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "gone indeed", 3000);
     assert_int_equal(drain().done, 1);
     assert_true(head_of(&s).deleted);
     assert_holds(change_of(event).prov.p, "gone indeed");
@@ -264,7 +264,7 @@ static void rejected_deletion_leaves_the_head(void **state)
     promote_held(&s, found(&s, BODY_A));
     const char *event = gone(&s);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, false, "R. Viewer", "they moved it", 3000, &fix_err));
+    fix_decide(led, event, false, "R. Viewer", "they moved it", 3000);
     assert_int_equal(drain().done, 0);
     assert_false(head_of(&s).deleted);
     assert_string_equal(change_of(event).reason, "REJECTED");

@@ -201,7 +201,7 @@ static void held_then_approved(void **state)
     assert_int_equal(drain().held, 0); /* waits for a person, not for a worker */
     int requests = server_count(&server, &server.requests);
     serve("kept", BODY_B); /* what was looked at is promoted, not what came later */
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1);
     assert_int_equal(server_count(&server, &server.requests), requests);
     assert_head(&s, 1, BODY_A);
@@ -227,7 +227,7 @@ static void held_then_rejected(void **state)
     serve("kept", BODY_A);
     const char *event = found(&s, BODY_A);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, false, "R. Viewer", "not ours to show", 3000, &fix_err));
+    fix_decide(led, event, false, "R. Viewer", "not ours to show", 3000);
     struct work_counts n = drain();
     assert_int_equal(n.done + n.noop + n.failed + n.held, 0);
     assert_string_equal(change_of(event).reason, "REJECTED");
@@ -247,7 +247,7 @@ static void rule_holds_a_public_source(void **state)
     assert_int_equal(drain().held, 1);
     assert_string_equal(change_of(event).reason, "CRS_MISSING_OR_INVALID");
     assert_int_equal(files_in("store/public"), 0);
-    OK(inbox_decide(led, event, true, "R. Viewer", "projected on purpose", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "projected on purpose", 3000);
     assert_int_equal(drain().done, 1);
     assert_non_null(strstr(change_of(event).entry.p, "\"status\":\"approved\""));
 }
@@ -264,7 +264,7 @@ static void sovereign_leaves_no_public_trace(void **state)
     serve("secret-canary", BODY_A);
     const char *event = found(&s, BODY_A);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, true, "Steward", "yes", 3000, &fix_err));
+    fix_decide(led, event, true, "Steward", "yes", 3000);
     assert_int_equal(drain().done, 1);
     assert_head(&s, 1, BODY_A);
     assert_rc(public_source_get(r, &fix_arena, STR("secret-canary"), &row, &fix_err), RC_NOT_FOUND);
@@ -456,6 +456,34 @@ static void stopped_worker_is_fenced(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
+/* What the last commit claimed for us and was not begun is given back as if nobody had taken it; who is
+ * told to stop leaves nothing leased, and the next worker need not wait for a lease to run out. */
+static void claim_not_begun_is_given_back(void **state)
+{
+    struct source a = add_source("one", "public"), b = add_source("two", "public");
+    struct worker *w = NULL;
+    enum work_result r;
+    struct inbox_stats n;
+    (void)state;
+    serve("one", BODY_A);
+    serve("two", BODY_A);
+    (void)found(&a, BODY_A);
+    (void)found(&b, BODY_A);
+    OK(worker_new(led, &inst, &w, &fix_err));
+    worker_chain(w);
+    OK(work_one(w, &r, &fix_err));
+    assert_int_equal(r, WORK_PROMOTED);
+    OK(inbox_stats(led, &n, &fix_err));
+    assert_int_equal(n.leased, 1); /* by the commit that ended the first */
+    worker_free(&w);
+    OK(inbox_stats(led, &n, &fix_err));
+    assert_int_equal(n.leased, 0);
+    assert_int_equal(n.ready, 1);
+    assert_int_equal(ask_number("SELECT attempts + crashes FROM inbox WHERE state = 'ready'"), 0);
+    assert_int_equal(drain().done, 1);
+    assert_head(&b, 1, BODY_A);
+}
+
 /* A killed worker's lock is free: its work goes on at once, without waiting for the lease. */
 static void killed_worker_is_succeeded_at_once(void **state)
 {
@@ -525,6 +553,7 @@ int main(void)
                                        T(workers_race_on_one_candidate),
                                        T(workers_race_on_many_candidates),
                                        T(stopped_worker_is_fenced),
+                                       T(claim_not_begun_is_given_back),
                                        T(killed_worker_is_succeeded_at_once),
                                        T(long_transfer_keeps_its_lease)};
     signal(SIGPIPE, SIG_IGN);

@@ -340,6 +340,44 @@ static void test_one_job_per_source_in_order(void **state)
     ledger_close(&l);
 }
 
+/* The bound counts what waits and what runs, whichever way it came and went. */
+static void test_the_inbox_has_a_bound(void **state)
+{
+    (void)state;
+    struct ledger *l = fix_open(LEDGER_WRITE), *in = fix_open(LEDGER_INBOX);
+    struct source s = fix_source(l, SOURCE_A);
+    struct candidate c;
+    char run[37];
+    bool dead;
+    int64_t n;
+    struct check_result rs[] = {fix_result(&s, OUTCOME_new, 1), fix_result(&s, OUTCOME_changed, 2)};
+    OK(inbox_room(in, 1, &fix_err));
+    OK(check_commit(in, rs, 2, 2000, &fix_err));
+    OK(inbox_room(in, 3, &fix_err));
+    assert_int_equal(inbox_room(in, 2, &fix_err), RC_FULL);
+    OK(claim(l, "w", 3000, &c, run));
+    assert_int_equal(inbox_room(in, 2, &fix_err), RC_FULL); /* what runs is still open */
+    OK(inbox_reclaim(l, "w", 3000, &n, &fix_err));
+    assert_int_equal(inbox_room(in, 2, &fix_err), RC_FULL);
+    OK(claim(l, "w", 4000, &c, run));
+    struct inbox_finish f = {.cand_no = c.no,
+                             .src_no = s.no,
+                             .lease_token = c.lease_token,
+                             .run_id = run,
+                             .end = INBOX_NOOP,
+                             .reason = "SAME_BYTES"};
+    OK(inbox_finish(l, &f, 4000, &dead, &fix_err));
+    OK(inbox_room(in, 2, &fix_err));
+    assert_int_equal(inbox_room(in, 1, &fix_err), RC_FULL);
+    ledger_close(&in);
+    ledger_close(&l);
+    run_verify();
+    n = problems;
+    assert_int_equal(raw_sql("UPDATE inbox_depth SET open = open - 1"), SQLITE_OK);
+    run_verify();
+    assert_int_equal(problems, n + 1);
+}
+
 static void test_a_lost_lease_cannot_finish(void **state)
 {
     (void)state;
@@ -554,6 +592,7 @@ int main(void)
         T(test_only_the_newest_open_candidate_absorbs),
         T(test_state_and_candidate_commit_together),
         T(test_one_job_per_source_in_order),
+        T(test_the_inbox_has_a_bound),
         T(test_a_lost_lease_cannot_finish),
         T(test_retries_end_in_the_dead_letters),
         T(test_tokens_are_stored_as_digests),

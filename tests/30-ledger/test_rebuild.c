@@ -84,7 +84,7 @@ static void change_approved(const struct source *s, const char *body)
     serve(s->id, body);
     const char *event = found(s, body);
     assert_int_equal(drain().held, 1);
-    OK(inbox_decide(led, event, true, "R. Viewer", "fine", 3000, &fix_err));
+    fix_decide(led, event, true, "R. Viewer", "fine", 3000);
     assert_int_equal(drain().done, 1);
 }
 

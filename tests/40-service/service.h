@@ -113,7 +113,7 @@ static inline struct change publish(const struct source *s, const char *body)
     see(s, body, event);
     drain();
     if (s->level >= LEVEL_RESTRICTED) {
-        OK(inbox_decide(led, event, true, "reviewer", "fine", clock_now(), &fix_err));
+        fix_decide(led, event, true, "reviewer", "fine", clock_now());
         drain();
     }
     return change_of(event);
@@ -224,8 +224,10 @@ static inline int make_world(void **state)
         assert_int_equal(mkdir(path, 0750), 0);
     }
     snprintf(path, sizeof path, "%s/freshet.json", fix_dir);
-    unit_write(path, "{\"api_processes\": 3, \"intake_processes\": 2, \"admin_max_body\": 4096,"
-                     " \"free_bytes_min\": 0}");
+    unit_write(
+        path,
+        "{\"api_processes\": 3, \"intake_processes\": 2, \"admin_max_body\": 4096, \"inbox_max\": 3,"
+        " \"free_bytes_min\": 0}");
     OK(instance_load(&fix_arena, fix_dir, &inst, &fix_err));
     inst.programs = env_get("B") ? env_get("B") : "build";
     led = fix_open(LEDGER_WRITE);

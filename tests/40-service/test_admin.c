@@ -291,6 +291,26 @@ static void admin_approves_what_waits(void **state)
     assert_string_equal(change_of(event).status, "finalized");
 }
 
+/* Nothing is taken in that there is no room for; with room the same request is. */
+static void admin_says_when_the_inbox_is_full(void **state)
+{
+    char event[48], body[64];
+    (void)state;
+    for (int i = 0; i < 3; i++) { /* inbox_max */
+        snprintf(body, sizeof body, "{\"roads\":\"full %d\"}", i);
+        see(&roads, body, event);
+    }
+    struct answer a = post(tok_check, "{\"source\":\"roads\"}", "full");
+    assert_int_equal(a.status, 503);
+    assert_string_equal(answer_header(&a, "Retry-After"), "30");
+    assert_string_equal(member(a.body, "code"), "FULL");
+    answer_free(&a);
+    drain();
+    a = post(tok_check, "{\"source\":\"roads\"}", "full");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+}
+
 /* A count over all sources would tell how many are withheld. */
 static void admin_withholds_counts(void **state)
 {
@@ -339,6 +359,7 @@ int main(void)
         cmocka_unit_test(admin_takes_a_rollback),
         cmocka_unit_test(admin_approves_what_waits),
         cmocka_unit_test(admin_retries_a_dead_letter),
+        cmocka_unit_test(admin_says_when_the_inbox_is_full),
     };
     return cmocka_run_group_tests(tests, make_world, drop_world);
 }

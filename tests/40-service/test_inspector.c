@@ -494,6 +494,110 @@ static void exit_codes(void **state)
     assert_int_equal(exit_of("--unknown x"), 2);
 }
 
+/* ---- two files beside one another -------------------------------------------------------------- */
+
+static struct inspection compare_fds(struct inspector *in, int old, int now)
+{
+    struct inspection i;
+    struct err err;
+    enum rc rc = inspector_compare(in, old, now, &options, &arena, &i, &err);
+    if (rc != RC_OK)
+        fail_msg("%s: %s", rc_name(rc), err.msg);
+    return i;
+}
+
+static int file_at(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        fail_msg("%s is not there", path);
+    return fd;
+}
+
+/* The counties with another name and a corner moved, as GeoJSON. */
+static int edited_counties(void)
+{
+    static char text[1 << 16];
+    int fd = file_at(OWN "counties");
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    assert_true(n > 0);
+    text[n] = 0;
+    char *name = strstr(text, "County 1"), *corner = strstr(text, "[-99.5, 38.5], [-100, 38.5]");
+    assert_true(name && corner);
+    memcpy(name, "County 7", 8);
+    memcpy(corner, "[-99.5, 38.6]", 13);
+    return file_of((struct str){text, (size_t)n});
+}
+
+/* Whatever formats the two have: GDAL's beside our own, either way round. */
+static void formats_are_compared(void **state)
+{
+    static const char *const forms[] = {GDAL "counties.gpkg", GDAL "counties.zip",
+                                        GDAL "counties.fgb", OWN "counties_rewritten"};
+    int now = edited_counties();
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        int old = file_at(forms[i]);
+        struct inspection there = compare_fds(inspector, old, now),
+                          back = compare_fds(inspector, now, old);
+        close(old);
+        if (!yyjson_is_null(yyjson_obj_get(there.root, "reason")))
+            fail_msg("%s: %s", forms[i], text_at(&there, "/reason"));
+        assert_int_equal(yyjson_arr_size(yyjson_obj_get(there.root, "modified")), 1);
+        assert_int_equal(yyjson_arr_size(yyjson_obj_get(there.root, "added")), 0);
+        assert_string_equal(text_at(&there, "/modified/0/attributes/listed/0/old"), "County 1");
+        assert_string_equal(text_at(&there, "/modified/0/attributes/listed/0/new"), "County 7");
+        assert_string_equal(text_at(&back, "/modified/0/attributes/listed/0/new"), "County 1");
+        assert_int_equal(number_at(&there, "/totals/gained_km2"),
+                         number_at(&back, "/totals/lost_km2"));
+        assert_true(number_at(&there, "/totals/gained_km2") > 100);
+    }
+    close(now);
+}
+
+/* What cannot be compared says why, and the inspector serves the next. */
+static void comparisons_that_fail(void **state)
+{
+    struct inspector *hasty = started(1, 512);
+    int good_one = file_at(GDAL "counties.gpkg"), endless = file_at(GDAL "endless.gpkg"),
+        broken = file_at(GDAL "scrambled.gpkg");
+    (void)state;
+    struct inspection r = compare_fds(hasty, good_one, endless);
+    assert_string_equal(text_at(&r, "/reason"), "TIME_LIMIT");
+    r = compare_fds(hasty, endless, good_one);
+    assert_string_equal(text_at(&r, "/reason"), "TIME_LIMIT");
+    r = compare_fds(inspector, good_one, broken);
+    assert_string_not_equal(text_at(&r, "/reason"), "(none)");
+    assert_null(yyjson_obj_get(r.root, "modified"));
+    r = compare_fds(hasty, good_one, good_one);
+    assert_true(yyjson_is_null(yyjson_obj_get(r.root, "reason")));
+    close(good_one);
+    close(endless);
+    close(broken);
+    inspector_free(&hasty);
+}
+
+static void comparison_beyond_its_memory(void **state)
+{
+    struct inspector *in = started(60, 64);
+    int small = file_at(OWN "counties"),
+        fd = file_of(STR("{\"type\":\"MultiPoint\",\"coordinates\":["));
+    FILE *f = fdopen(dup(fd), "a");
+    (void)state;
+    assert_non_null(f);
+    for (size_t i = 0; i < 4u << 20; i++)
+        fprintf(f, "[%zu,1],", i % 90);
+    fputs("[1,1]]}", f);
+    fclose(f);
+    struct inspection r = compare_fds(in, small, fd);
+    if (SANDBOX_LIMITS_MEMORY)
+        assert_string_equal(text_at(&r, "/reason"), "TOO_LARGE");
+    close(small);
+    close(fd);
+    inspector_free(&in);
+}
+
 /* ---- other files, and processes -------------------------------------------------------------- */
 
 /* No process is started for what is no geodata: here there is none to start. */
@@ -547,6 +651,49 @@ static pid_t pid_of(const char *program)
     }
     closedir(d);
     return found;
+}
+
+/* A child of this process; 0: it has none. */
+static pid_t child_of(pid_t of)
+{
+    pid_t found = 0;
+    DIR *d = opendir("/proc");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        char stat[512];
+        int parent = 0;
+        read_proc(e->d_name, "stat", stat);
+        if (sscanf(stat, "%*d (%*[^)]) %*c %d", &parent) == 1 && parent == of)
+            found = (pid_t)strtol(e->d_name, NULL, 10);
+    }
+    closedir(d);
+    return found;
+}
+
+/* The reader crashes in the middle of a comparison: that is a reason, and the next file is read. */
+static void reader_that_crashes_comparing(void **state)
+{
+    int good_one = file_at(GDAL "counties.gpkg"), endless = file_at(GDAL "endless.gpkg");
+    (void)state;
+    (void)inspect_fd(inspector, good_one);
+    pid_t server = pid_of(INSPECT_PROGRAM_GDAL);
+    assert_true(server > 0);
+    pid_t killer = fork();
+    if (killer == 0) {
+        pid_t reader = 0;
+        for (int i = 0; i < 5000 && !reader; i++, usleep(2000))
+            reader = child_of(server);
+        _exit(reader && kill(reader, SIGSEGV) == 0 ? 0 : 1);
+    }
+    struct inspection r = compare_fds(inspector, good_one, endless);
+    int status = -1;
+    assert_int_equal(waitpid(killer, &status, 0), killer);
+    assert_int_equal(status, 0);
+    assert_string_equal(text_at(&r, "/reason"), "INSPECTOR_CRASHED");
+    r = inspect_fd(inspector, good_one);
+    assert_int_equal(number_at(&r, "/totals/features"), 3);
+    close(good_one);
+    close(endless);
 }
 
 static void dead_server_is_replaced(void **state)
@@ -614,6 +761,10 @@ int main(void)
                                        TEST(pure),
                                        TEST(program_prints_the_same),
                                        TEST(no_geodata_needs_no_process),
+                                       TEST(formats_are_compared),
+                                       TEST(comparisons_that_fail),
+                                       TEST(comparison_beyond_its_memory),
+                                       TEST(reader_that_crashes_comparing),
                                        TEST(dead_server_is_replaced),
                                        TEST(arena_too_small),
                                        TEST(refuses_what_is_no_file)};

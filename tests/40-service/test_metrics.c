@@ -219,6 +219,7 @@ static void numbers_are_public(void **state)
         "\nfreshet_sources{state=\"never_checked\"} 1\n",
         "\nfreshet_heartbeat_age_seconds{role=\"handler\"} 5\n",
         "\nfreshet_heartbeat_age_seconds{role=\"scheduler\"} 0\n",
+        "\nfreshet_inbox_full 0\n",
     };
     const char *text = get("/metrics", NOW);
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++)

@@ -2,6 +2,7 @@
  * instance, and it ends without losing what has ended. S1… are the invariants of main_scheduler.c.
  * Waiting is always for a state of the ledger, with a limit, never for time to pass. */
 #include "tests/40-service/scheduler.h"
+#include "ledger/inbox.h"
 
 static void looks_by_itself(void **state)
 {
@@ -35,6 +36,62 @@ static void gives_signs_of_life(void **state)
     int64_t before = clock_now(), at = -1;
     t.pid = start();
     await(public_heartbeat_get(t.ledger, "scheduler", &at, &err) == RC_OK && at >= before);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+static void set(const char *settings)
+{
+    char *path = arena_printf(&t.arena, "%s/freshet.json", t.dir);
+    assert_ok(file_replace(path, str_of(settings), 0600, &err));
+}
+
+static int64_t full_since(void)
+{
+    int64_t at = -1;
+    assert_ok(public_heartbeat_get(t.ledger, HEARTBEAT_FULL, &at, &err));
+    return at;
+}
+
+/* As a handler would. */
+static void work_one_off(void)
+{
+    static const struct run_tags tags = {"0", "test", "1", "1"};
+    struct candidate c;
+    char run[37];
+    bool resumed, dead;
+    int64_t now = clock_now();
+    assert_ok(inbox_claim(t.ledger, &t.arena, "w", now, 1000, &tags, &c, run, &resumed, &err));
+    struct inbox_finish f = {.cand_no = c.no,
+                             .src_no = c.src_no,
+                             .lease_token = c.lease_token,
+                             .run_id = run,
+                             .end = INBOX_NOOP,
+                             .reason = "SAME_BYTES"};
+    assert_ok(inbox_finish(t.ledger, &f, now, &dead, &err));
+}
+
+/* S4: one candidate is all that fits; what comes due meanwhile, and what is ordered, is looked at later. */
+static void waits_while_the_inbox_is_full(void **state)
+{
+    (void)state;
+    set("{\"allow_hosts\":[\"127.0.0.1\"],\"fetch_attempts\":1,\"inbox_max\":1}");
+    struct source a = source("a", "/a", HOURLY), b;
+    t.pid = start();
+    await(checks(&a) == 1 && full_since() >= 0);
+    b = source("b", "/a", HOURLY);
+    const char *id = order("{\"source\":\"a\"}");
+    await(order_is(id, "running")); /* it was polled since, and found no room */
+    assert_int_equal(checks(&b), 0);
+    assert_int_equal(checks(&a), 1);
+    work_one_off();
+    await(checks(&b) == 1 || checks(&a) == 2);
+    while (full_since() >= 0) { /* b's own candidate fills it again */
+        struct inbox_stats n;
+        assert_ok(inbox_stats(t.ledger, &n, &err));
+        if (n.ready)
+            work_one_off();
+    }
+    await(order_is(id, "done") && checks(&b) == 1);
     assert_int_equal(end(SIGTERM), 0);
 }
 
@@ -125,9 +182,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(looks_by_itself),     TEST(works_off_requests),           TEST(gives_signs_of_life),
-        TEST(one_per_instance),    TEST(slow_host_delays_nobody_else), TEST(stops_cleanly),
-        TEST(recovers_after_kill), TEST(refuses_what_is_no_instance),
+        TEST(looks_by_itself),
+        TEST(works_off_requests),
+        TEST(gives_signs_of_life),
+        TEST(one_per_instance),
+        TEST(slow_host_delays_nobody_else),
+        TEST(stops_cleanly),
+        TEST(recovers_after_kill),
+        TEST(refuses_what_is_no_instance),
+        TEST(waits_while_the_inbox_is_full),
     };
     alarm(10 * LIMIT_MS / 1000); /* a scheduler that does not end must not keep the test waiting */
     return cmocka_run_group_tests(tests, NULL, NULL);

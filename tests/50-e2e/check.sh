@@ -250,6 +250,14 @@ is "no finished check is lost" "$([ "$lost" -le 1 ] && echo none || echo "$lost"
 has "what was not looked at is told" "$(cat "$work/cut.err")" "interrupted: $((400 - done)) of the sources were not looked at"
 freshet config set per_host 6
 
+# ---- a full inbox -----------------------------------------------------------------------------------
+freshet config set inbox_max 1
+answered_before=$(answered)
+run 1 freshet check redistricting
+has "no room: who was not looked at is told, and what to do" "$err" 'inbox is full (inbox_max 1): 400 of the sources were not looked at.*freshet work'
+is "nobody was asked" "$(answered)" "$answered_before"
+freshet config set inbox_max 100000
+
 # ---- costs ------------------------------------------------------------------------------------------
 run 0 freshet costs --json
 is "measured, not the example" "$(echo "$out" | jq .example)" false

@@ -60,10 +60,30 @@ export FRESHET_NOW=2026-10-08T08:00:00Z
 run 0 freshet check all --wait --json
 is "and is not looked at again" "$(echo "$out" | jq -r '.results[] | select(.source_id == "counties") | .outcome')" not_modified
 
+# An upstream that turns from one form to the other and back: seen by HEAD alone, no candidate, no run.
+form() { curl -sS -X POST "$u/control/set" -d "{\"path\":\"/diff/counties.geojson\",\"version\":$1}" >/dev/null; }
+gets() { curl -s "$u/control/log" | jq '[.[] | select(.method == "GET" and .path == "/diff/counties.geojson")] | length'; }
+events=$(freshet queue list --json | jq '.candidates | length')
+before=$(gets)
+for v in 2 3 2 3; do
+    form "$v"
+    run 0 freshet check source counties --wait --json
+    is "form $v is known" "$(echo "$out" | jq -r '.results[0].outcome')" not_modified
+done
+is "without a candidate" "$(freshet queue list --json | jq '.candidates | length')" "$events"
+is "without a download" "$(gets)" "$before"
+is "counted as noise avoided: one run, four checks" "$(freshet costs --quarter 2026Q4 --json | jq '.quarters[0].noise_avoided')" 5
+form 1
+run 0 freshet check source counties --wait --json
+is "what says something else is news" "$(echo "$out" | jq -c '[.results[0].outcome, .results[0].result]')" '["changed","promoted"]'
+form 3
+run 0 freshet check source counties --wait --json
+is "and what was a form of another head is read again" "$(echo "$out" | jq -c '[.results[0].outcome, .results[0].result]')" '["changed","promoted"]'
+
 run 0 freshet report --quarter 2026Q4
 has "the quarter" "$out" "^boundaries${tab}counties${tab}2026-10-06${tab}modified${tab}local${tab}1${tab}1${tab}0${tab}"
 has "with area and place" "$out" "${tab}+[0-9.]* %${tab}-96,37,-95,40$"
-is "a row per change" "$(echo "$out" | wc -l)" 3
+is "a row per change" "$(echo "$out" | wc -l)" 5
 run 0 freshet report --quarter 2026Q3 --json
 is "another quarter" "$(echo "$out" | jq -c '[.quarter, (.changes | length)]')" '["2026Q3",0]'
 run 2 freshet report --quarter 2026
