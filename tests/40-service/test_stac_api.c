@@ -33,7 +33,7 @@ static void publish(const struct source *s, const char *body)
     OK(worker_new(led, &inst, &w, &fix_err));
     OK(work_drain(w, &n, &fix_err));
     if (s->level == LEVEL_SOVEREIGN) {
-        OK(inbox_decide(led, r.event_id, true, "reviewer", "fine", now, &fix_err));
+        fix_decide(led, r.event_id, true, "reviewer", "fine", now);
         OK(work_drain(w, &n, &fix_err));
     }
     worker_free(&w);
