@@ -213,9 +213,10 @@ static GEOSGeometry *lines_of(struct valid *v, const struct geom *g)
 static bool farthest(struct valid *v, const struct geom *g, const GEOSPreparedGeometry *p,
                      double *ret)
 {
-    for (size_t i = 0; g->x && g->y && i < g->n; i++) {
+    const double *x = g->x, *y = g->y;
+    for (size_t i = 0; x && y && i < g->n; i++) {
         double d = 0;
-        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(v->geos, g->x[i], g->y[i]);
+        GEOSGeometry *at = GEOSGeom_createPointFromXY_r(v->geos, x[i], y[i]);
         bool ok = at && GEOSPreparedDistance_r(v->geos, p, at, &d) == 1 && isfinite(d);
         GEOSGeom_destroy_r(v->geos, at);
         if (!ok)

@@ -114,7 +114,7 @@ static void a_dead_receiver_delays_nobody(void **state)
 static void a_turn_takes_what_it_can(void **state)
 {
     (void)state;
-    char id[8];
+    char id[16];
     for (int i = 0; i < 5; i++) {
         snprintf(id, sizeof id, "s%d", i);
         publish(id, "public");
