@@ -311,6 +311,7 @@ static enum rc drive(struct check *k)
     struct cli *c = k->c;
     size_t open = 1;
     enum rc rc = add_all(k);
+    detect_rush(k->detect, true);
     while (rc == RC_OK && open > 0 && !interrupted) {
         rc = detect_drive(k->detect, DRIVE_MS, &open, &c->err);
         show_progress(k);
