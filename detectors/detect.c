@@ -276,12 +276,6 @@ static void take_asked(struct detect *d)
 
 /* ---- one check ------------------------------------------------------------------------------- */
 
-/* Is it this source's own fault that it could not be loaded? */
-static bool is_unreadable(enum rc rc)
-{
-    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
-}
-
 /* What stands for a source that cannot be read, so that its check can end like any other. */
 static enum rc load_unreadable(struct detect *d, struct look *k, int64_t src_no, struct err *err)
 {
@@ -343,7 +337,7 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     else
         return err_set(err, RC_NOMEM, "", "no memory for another check");
     struct err why;
-    bool unreadable = is_unreadable(rc);
+    bool unreadable = source_is_unreadable(rc);
     if (unreadable) {
         why = *err;
         rc = load_unreadable(d, k, src_no, err);

@@ -29,7 +29,7 @@
 
 /* Sources of a list that come next are read while a batch is committed, at most so many. What was read
  * longer ago than this is read again: others may have changed it. */
-#define DETECT_AHEAD (4 * DETECT_BATCH)
+#define DETECT_AHEAD (2 * DETECT_BATCH)
 #define DETECT_AHEAD_MS 500
 
 #define HOPELESS_MS DAY_MS /* somebody has to mend the declaration or the ledger first */
