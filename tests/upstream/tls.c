@@ -208,6 +208,11 @@ void tls_free(struct tls **t)
     *t = NULL;
 }
 
+void tls_forget_sessions(struct tls *t)
+{
+    mbedtls_ssl_conf_session_tickets_cb(&t->conf, NULL, NULL, NULL);
+}
+
 const char *tls_ca_pem(const struct tls *t)
 {
     return t->ca_pem;
