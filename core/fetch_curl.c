@@ -1,5 +1,5 @@
 /* fetch_curl: libcurl as we want it. Handles with everything set that never changes, the callbacks
- * that count and refuse, epoll under the multi interface, one trust store for all connections.
+ * that count and refuse, one trust store for all connections.
  *
  * Invariants
  *   1. No socket is made for an address the policy refuses, and no request goes out on a connection
@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <openssl/ssl.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/fetch_internal.h"
@@ -81,7 +80,9 @@ static curl_socket_t on_opensocket(void *ctx, curlsocktype purpose, struct curl_
         s->refused = true;
         return CURL_SOCKET_BAD;
     }
-    return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    fetch_fd_opened(s->f, fd);
+    return fd;
 }
 
 static int on_prereq(void *ctx, char *remote_ip, char *local_ip, int remote_port, int local_port)
@@ -198,7 +199,7 @@ static CURLcode set_fixed(struct fetch_slot *s)
     SET(HEADERDATA, s);
     SET(WRITEFUNCTION, on_body);
     SET(WRITEDATA, s);
-    return rc;
+    return rc == CURLE_OK ? fetch_poll_handle(s->f, s->easy) : rc;
 }
 
 struct fetch_slot *fetch_slot_new(struct fetch *f)
@@ -293,60 +294,6 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
 }
 #undef SET
 
-/* ---- multi on epoll ------------------------------------------------------------------------- */
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *known)
-{
-    struct fetch *f = ctx;
-    struct epoll_event ev = {.data.fd = fd};
-    (void)easy;
-    if (what == CURL_POLL_REMOVE)
-        return epoll_ctl(f->epoll, EPOLL_CTL_DEL, fd, NULL), 0;
-    ev.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    if (epoll_ctl(f->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &ev) < 0 &&
-        (errno != EEXIST || epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, &ev) < 0))
-        return -1;
-    if (!known)
-        curl_multi_assign(f->multi, fd, f);
-    return 0;
-}
-
-static int on_timer(CURLM *multi, long ms, void *ctx)
-{
-    struct fetch *f = ctx;
-    (void)multi;
-    f->timer_at = ms < 0 ? INT64_MAX : ms == 0 ? 0 : clock_mono() + ms;
-    return 0;
-}
-
-void fetch_timer(struct fetch *f)
-{
-    int running;
-    if (f->timer_at > clock_mono())
-        return;
-    f->timer_at = INT64_MAX;
-    curl_multi_socket_action(f->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-}
-
-bool fetch_poll(struct fetch *f, int64_t wait_ms)
-{
-    struct epoll_event events[64];
-    bool woken = false;
-    int running, n = epoll_wait(f->epoll, events, ARRAY_LEN(events), (int)wait_ms);
-    for (int i = 0; i < n; i++) {
-        int fd = events[i].data.fd;
-        if (fd == f->wake) {
-            woken = true;
-            continue;
-        }
-        int mask = (events[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
-                   (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-                   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
-        curl_multi_socket_action(f->multi, fd, mask, &running);
-    }
-    return woken;
-}
-
 /* ---- the engine's own handles --------------------------------------------------------------- */
 
 static enum rc user_agent(struct fetch *f, struct err *err)
@@ -373,30 +320,20 @@ enum rc fetch_curl_open(struct fetch *f, struct err *err)
         return err_set(err, RC_IO, "SSL_CERT_FILE", "cannot be read: %s", strerror(errno));
     if (extra && !(f->extra_ca = strdup(extra)))
         return err_set(err, RC_NOMEM, "", "out of memory");
-    f->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (f->epoll < 0)
-        return err_set(err, RC_IO, "", "epoll_create1: %s", strerror(errno));
-    f->multi = curl_multi_init();
+    TRY(fetch_poll_open(f, err));
     f->share = curl_share_init();
-    if (!f->multi || !f->share ||
+    if (!f->share ||
         curl_share_setopt(f->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK)
         return err_set(err, RC_NOMEM, "", "libcurl could not be started");
-    curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f);
-    curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-    curl_multi_setopt(f->multi, CURLMOPT_TIMERDATA, f);
     curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, (long)f->conf->max_concurrency);
     return RC_OK;
 }
 
 void fetch_curl_close(struct fetch *f)
 {
-    if (f->multi)
-        curl_multi_cleanup(f->multi);
+    fetch_poll_close(f);
     if (f->share)
         curl_share_cleanup(f->share);
-    if (f->epoll >= 0)
-        close(f->epoll);
     X509_STORE_free(f->trust);
     free(f->extra_ca);
 }

@@ -2,7 +2,8 @@
  *
  *   fetch.c         the engine: requests, attempts, hops, the loop
  *   fetch_job.c     a request, checked and copied
- *   fetch_curl.c    everything that touches libcurl: handles, callbacks, epoll, TLS trust
+ *   fetch_curl.c    libcurl's handles and callbacks, TLS trust
+ *   fetch_poll.c    epoll under its multi interface
  *   fetch_url.c     which URL may be fetched, where a redirect leads
  *   fetch_host.c    hosts: budget, Retry-After, circuit breaker
  *   fetch_queue.c   requests that wait: fair over hosts, and for a time
@@ -163,6 +164,12 @@ struct fetch_due {
     struct fetch_host *host; /* when job is NULL */
 };
 
+/* A socket of ours: what epoll was told to watch for, and what libcurl wants now; 0: nothing. */
+struct fetch_fd {
+    uint32_t told, wanted;
+    bool ours;
+};
+
 struct fetch {
     const struct conf *conf;
     CURLM *multi;
@@ -173,6 +180,8 @@ struct fetch {
     struct fetch_memo memos[FETCH_MEMOS];
     long low_speed_s;
     int epoll, wake;
+    struct fetch_fd *fds; /* by descriptor */
+    size_t n_fds;
     int64_t timer_at; /* when libcurl wants to be called, clock_mono */
     size_t pending;   /* jobs that have not ended */
     int active;       /* slots in use */
@@ -249,10 +258,18 @@ struct fetch_slot *fetch_slot_new(struct fetch *f);
 void fetch_slot_free(struct fetch_slot *s);
 /* Sets what differs between hops and hands the transfer to libcurl. */
 MUST_CHECK CURLcode fetch_hop_start(struct fetch_slot *s);
+enum fetch_end fetch_end_of(const struct fetch_slot *s, CURLcode code, int64_t now);
+
+/* fetch_poll.c */
+MUST_CHECK enum rc fetch_poll_open(struct fetch *f,
+                                   struct err *err); /* the multi handle and epoll */
+void fetch_poll_close(struct fetch *f);
+/* A handle's connections tell when they are closed, and that a socket was made for one. */
+MUST_CHECK CURLcode fetch_poll_handle(struct fetch *f, CURL *easy);
+void fetch_fd_opened(struct fetch *f, int fd);
 /* Waits for at most wait_ms and lets libcurl work; true when the wake descriptor is readable. */
 bool fetch_poll(struct fetch *f, int64_t wait_ms);
 void fetch_timer(struct fetch *f);
-enum fetch_end fetch_end_of(const struct fetch_slot *s, CURLcode code, int64_t now);
 
 /* fetch.c, asked by the callbacks: is the body of the response at hand for the caller? */
 bool fetch_wants_body(const struct fetch_slot *s);

@@ -13,7 +13,7 @@ struct committer {
     pthread_mutex_t mutex; /* of all that follows */
     pthread_cond_t moved;
     enum phase phase;
-    const struct looks *batch;
+    const struct looks *batch, *ahead;
     int64_t now;
     enum rc rc;
     struct err err;
@@ -35,6 +35,19 @@ static enum rc commit(struct ledger *l, const struct looks *batch, int64_t now, 
     return check_end(&b, err);
 }
 
+static void read_ahead(struct ledger *l, const struct looks *ahead)
+{
+    struct look *k;
+    struct err ignored;
+    if (TAILQ_EMPTY(ahead) || ledger_read_begin(l, &ignored) != RC_OK)
+        return;
+    TAILQ_FOREACH(k, ahead, link)
+    {
+        k->loaded = look_load(k, l, k->result.src_no, &ignored) == RC_OK;
+    }
+    ledger_read_end(l);
+}
+
 static void *work(void *ctx)
 {
     struct committer *c = ctx;
@@ -47,6 +60,7 @@ static void *work(void *ctx)
         struct err err = {0};
         pthread_mutex_unlock(&c->mutex);
         enum rc rc = commit(c->ledger, c->batch, c->now, &err);
+        read_ahead(c->ledger, c->ahead);
         pthread_mutex_lock(&c->mutex);
         c->rc = rc;
         c->err = err;
@@ -109,10 +123,12 @@ void committer_free(struct committer **cp)
     *cp = NULL;
 }
 
-void committer_give(struct committer *c, const struct looks *batch, int64_t now)
+void committer_give(struct committer *c, const struct looks *batch, const struct looks *ahead,
+                    int64_t now)
 {
     pthread_mutex_lock(&c->mutex);
     c->batch = batch;
+    c->ahead = ahead;
     c->now = now;
     c->phase = GIVEN;
     pthread_cond_broadcast(&c->moved);

@@ -3,6 +3,8 @@
  *   detect_add ─▶ open ─(look ends)─▶ ended ─▶ given (one transaction, committer.c) ─▶ done callback, idle
  *                  ▲                                                                                │
  *                  └────────────────────────────────────────────────────────────────────────────────┘
+ *
+ * A look that is read ahead goes idle ─▶ asked (committer.c reads it) ─▶ ahead ─▶ open, or back to idle.
  */
 #include "detectors/detect.h"
 #include "core/clock.h"
@@ -29,6 +31,12 @@ struct detect {
     struct look_env env;
     struct committer *committer;
     struct looks open, ended, given, idle; /* given: to the committer */
+    struct looks asked, ahead;             /* asked: given to it as well */
+    struct bucket ahead_by_source[BUCKETS];
+    size_t n_ahead;
+    int64_t next[DETECT_AHEAD]; /* what the list that was added from last goes on with */
+    size_t n_next;
+    bool rush;
     size_t n_open, n_ended, n_given;
     int64_t ended_since; /* clock_mono when the oldest of `ended` ended */
     struct bucket by_source[BUCKETS];
@@ -73,6 +81,8 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     TAILQ_INIT(&d->ended);
     TAILQ_INIT(&d->given);
     TAILQ_INIT(&d->idle);
+    TAILQ_INIT(&d->asked);
+    TAILQ_INIT(&d->ahead);
     d->env = (struct look_env){.inst = inst, .spool = &d->spool, .ended = look_ended, .ctx = d};
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
@@ -107,6 +117,8 @@ void detect_free(struct detect **dp)
     drop_looks(&d->ended);
     drop_looks(&d->given);
     drop_looks(&d->idle);
+    drop_looks(&d->asked);
+    drop_looks(&d->ahead);
     spool_dir_close(&d->spool);
     free(d);
     *dp = NULL;
@@ -145,20 +157,25 @@ void detect_sweep(struct detect *d, int64_t before)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static struct bucket *bucket_of(const struct detect *d, int64_t src_no)
+static struct bucket *bucket_of(const struct bucket *table, int64_t src_no)
 {
-    return (struct bucket *)&d->by_source[(uint64_t)src_no % BUCKETS];
+    return (struct bucket *)&table[(uint64_t)src_no % BUCKETS];
+}
+
+static struct look *find(const struct bucket *table, int64_t src_no)
+{
+    struct look *k;
+    LIST_FOREACH(k, bucket_of(table, src_no), bucket)
+    {
+        if (k->source.no == src_no)
+            break;
+    }
+    return k;
 }
 
 bool detect_has(const struct detect *d, int64_t src_no)
 {
-    const struct look *k;
-    LIST_FOREACH(k, bucket_of(d, src_no), bucket)
-    {
-        if (k->source.no == src_no)
-            return true;
-    }
-    return false;
+    return find(d->by_source, src_no) != NULL;
 }
 
 /* Besides those under way: a batch that is being committed, and one that gathers meanwhile. */
@@ -192,11 +209,72 @@ static struct look *take_look(struct detect *d)
     return k;
 }
 
-/* Is it this source's own fault that it could not be loaded? */
-static bool is_unreadable(enum rc rc)
+static void put_idle(struct detect *d, struct look *k)
 {
-    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
+    look_clear(k);
+    TAILQ_INSERT_HEAD(&d->idle, k, link);
 }
+
+/* ---- reading ahead --------------------------------------------------------------------------- */
+
+static void leave_ahead(struct detect *d, struct look *k)
+{
+    TAILQ_REMOVE(&d->ahead, k, link);
+    LIST_REMOVE(k, bucket);
+    d->n_ahead--;
+}
+
+/* The list goes on with these. */
+static void remember_next(struct detect *d, const int64_t *src_nos, size_t n)
+{
+    d->n_next = n < DETECT_AHEAD ? n : DETECT_AHEAD;
+    memcpy(d->next, src_nos, d->n_next * sizeof *src_nos);
+}
+
+static void drop_stale(struct detect *d, int64_t now)
+{
+    for (struct look *k; (k = TAILQ_FIRST(&d->ahead)) && now - k->asked_at > DETECT_AHEAD_MS;) {
+        leave_ahead(d, k);
+        put_idle(d, k);
+    }
+}
+
+/* Those that are under way are not read before their commit (invariant 8). */
+static void ask_ahead(struct detect *d)
+{
+    int64_t now = clock_mono();
+    drop_stale(d, now);
+    size_t n = d->n_ahead;
+    for (size_t i = 0; i < d->n_next && n < DETECT_AHEAD; i++) {
+        if (detect_has(d, d->next[i]) || find(d->ahead_by_source, d->next[i]))
+            continue;
+        struct look *k = take_look(d);
+        if (!k)
+            break;
+        k->result.src_no = d->next[i];
+        k->asked_at = now;
+        TAILQ_INSERT_TAIL(&d->asked, k, link);
+        n++;
+    }
+    d->n_next = 0;
+}
+
+/* One whose check has begun meanwhile has another state soon. */
+static void take_asked(struct detect *d)
+{
+    for (struct look *k; (k = TAILQ_FIRST(&d->asked)) != NULL;) {
+        TAILQ_REMOVE(&d->asked, k, link);
+        if (!k->loaded || detect_has(d, k->source.no)) {
+            put_idle(d, k);
+            continue;
+        }
+        TAILQ_INSERT_TAIL(&d->ahead, k, link);
+        LIST_INSERT_HEAD(bucket_of(d->ahead_by_source, k->source.no), k, bucket);
+        d->n_ahead++;
+    }
+}
+
+/* ---- one check ------------------------------------------------------------------------------- */
 
 /* What stands for a source that cannot be read, so that its check can end like any other. */
 static enum rc load_unreadable(struct detect *d, struct look *k, int64_t src_no, struct err *err)
@@ -250,12 +328,16 @@ static enum rc hear_stream(struct detect *d, struct look *k, struct err *err)
 static enum rc add(struct detect *d, int64_t src_no, const char *due_because, int64_t request_no,
                    struct err *err)
 {
-    struct look *k = take_look(d);
-    if (!k)
+    enum rc rc = RC_OK;
+    struct look *k = find(d->ahead_by_source, src_no);
+    if (k)
+        leave_ahead(d, k);
+    else if ((k = take_look(d)))
+        rc = look_load(k, d->ledger, src_no, err);
+    else
         return err_set(err, RC_NOMEM, "", "no memory for another check");
-    enum rc rc = look_load(k, d->ledger, src_no, err);
     struct err why;
-    bool unreadable = is_unreadable(rc);
+    bool unreadable = source_is_unreadable(rc);
     if (unreadable) {
         why = *err;
         rc = load_unreadable(d, k, src_no, err);
@@ -274,7 +356,7 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     else if (!due_because)
         r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
     TAILQ_INSERT_TAIL(&d->open, k, link);
-    LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
+    LIST_INSERT_HEAD(bucket_of(d->by_source, src_no), k, bucket);
     d->by_host[host_of(k->source.url)]++;
     d->n_open++;
     if (unreadable)
@@ -293,8 +375,10 @@ static enum rc is_host_full(struct detect *d, int64_t src_no, bool *ret, struct 
     *ret = false;
     if (d->n_open < share)
         return RC_OK;
-    TRY(check_url(d->ledger, src_no, url, sizeof url, err));
-    *ret = d->by_host[host_of(url)] >= share;
+    const struct look *k = find(d->ahead_by_source, src_no);
+    if (!k)
+        TRY(check_url(d->ledger, src_no, url, sizeof url, err));
+    *ret = d->by_host[host_of(k ? k->source.url : url)] >= share;
     return RC_OK;
 }
 
@@ -333,6 +417,8 @@ enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n, const char
             src_nos[n_full++] = src_nos[i];
     }
     ledger_read_end(d->ledger);
+    if (i < n)
+        remember_next(d, src_nos + i, n - i);
     set_patience(d, room - detect_room(d), n_full);
     *ret_n = i;
     *ret_full = n_full;
@@ -377,8 +463,7 @@ static void retire_look(struct detect *d, struct look *k, const struct err *drop
         d->done(d->ctx, &k->source, &k->result);
     else if (d->dropped)
         d->dropped(d->ctx, &k->source, &k->result, dropped);
-    look_clear(k);
-    TAILQ_INSERT_HEAD(&d->idle, k, link);
+    put_idle(d, k);
 }
 
 /* What the committer could not do for no fault of theirs is to be done again. */
@@ -397,6 +482,7 @@ static enum rc settle(struct detect *d, bool wait, struct err *err)
     enum rc rc;
     if (d->n_given == 0 || !committer_take(d->committer, wait, &rc, err))
         return RC_OK;
+    take_asked(d);
     bool alone = is_refused(rc);
     for (struct look *k; (alone || rc == RC_OK) && (k = TAILQ_FIRST(&d->given)) != NULL;) {
         rc = alone ? commit_alone(d, k, err) : RC_OK;
@@ -417,7 +503,8 @@ static void give(struct detect *d)
     TAILQ_CONCAT(&d->given, &d->ended, link);
     d->n_given = d->n_ended;
     d->n_ended = 0;
-    committer_give(d->committer, &d->given, clock_now());
+    ask_ahead(d);
+    committer_give(d->committer, &d->given, &d->asked, clock_now());
 }
 
 enum rc detect_flush(struct detect *d, struct err *err)
@@ -431,7 +518,7 @@ enum rc detect_flush(struct detect *d, struct err *err)
 
 static int64_t batch_wait(const struct detect *d)
 {
-    if (d->n_ended >= DETECT_BATCH)
+    if (d->n_ended >= DETECT_BATCH || (d->rush && d->n_open == 0))
         return 0;
     int64_t left = d->ended_since + DETECT_BATCH_MS - clock_mono();
     return left > 0 ? left : 0;
@@ -451,6 +538,11 @@ enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err
         give(d);
     *ret_open = detect_left(d);
     return RC_OK;
+}
+
+void detect_rush(struct detect *d, bool on)
+{
+    d->rush = on;
 }
 
 enum rc detect_finish(struct detect *d, struct err *err)

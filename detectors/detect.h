@@ -14,6 +14,7 @@
  *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
  *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is
  *      dropped, and stays due (detect_on_dropped); the others of its batch are committed.
+ *   8. No check begins with a state from before the commit of the last one of its source.
  */
 #ifndef FRESHET_DETECTORS_DETECT_H
 #define FRESHET_DETECTORS_DETECT_H
@@ -25,6 +26,11 @@
  * check of them takes some 10 KiB. */
 #define DETECT_BATCH 250
 #define DETECT_BATCH_MS 50
+
+/* Sources of a list that come next are read while a batch is committed, at most so many. What was read
+ * longer ago than this is read again: others may have changed it. */
+#define DETECT_AHEAD (2 * DETECT_BATCH)
+#define DETECT_AHEAD_MS 500
 
 #define HOPELESS_MS DAY_MS /* somebody has to mend the declaration or the ledger first */
 
@@ -63,6 +69,8 @@ MUST_CHECK enum rc detect_add_some(struct detect *d, int64_t *src_nos, size_t n,
 /* Drives for at most wait_ms and commits what is due to be committed. *ret_open: not yet
  * ended and committed. */
 MUST_CHECK enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err);
+/* Says whether more will be added soon. While not (true) the last batch does not wait for company. */
+void detect_rush(struct detect *d, bool on);
 /* Commits every check that has ended, now. */
 MUST_CHECK enum rc detect_flush(struct detect *d, struct err *err);
 /* Drives until every check has ended and is committed. */

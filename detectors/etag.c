@@ -87,6 +87,9 @@ enum place { PLACE_SAME, PLACE_OTHER_QUERY, PLACE_OTHER };
 static enum place place_of(const struct check_state *st, const struct fetch_res *res)
 {
     char here[FETCH_URL_MAX];
+    /* A place without a query is its own place: so it is with nearly all. */
+    if (strcmp(res->final_url, st->validator_url) == 0 && !strchr(res->final_url, '?'))
+        return PLACE_SAME;
     fetch_url_place(res->final_url, here);
     if (st->validator_url[0] == '\0' || strcmp(here, st->validator_url) == 0)
         return PLACE_SAME;

@@ -53,6 +53,8 @@ struct look {
     LIST_ENTRY(look) bucket; /* by source, for detect_has */
     const struct look_env *env;
     struct arena arena;
+    int64_t asked_at;     /* clock_mono, when its reading ahead was asked for */
+    bool loaded;          /* and whether it succeeded */
     struct source source; /* its texts are on the arena */
     const struct detector *kind;
     struct ask ask;

@@ -13,7 +13,9 @@
  *   4. A listing that has lost more than nine of ten entries since the last time is wrong_shape: it
  *      must not delete everything. One in another language than the last time is, too, unless
  *      manifest.format says which.
- *   5. The next page is of the origin that the source names, which its headers are meant for.
+ *   5. An entry of which the listing tells nothing but the name is counted (manifest_blind): when its bytes
+ *      change, nobody notices here.
+ *   6. The next page is of the origin that the source names, which its headers are meant for.
  */
 #ifndef FRESHET_DETECTORS_MANIFEST_H
 #define FRESHET_DETECTORS_MANIFEST_H
@@ -24,5 +26,8 @@
 #define MANIFEST_MEMORY_MAX (256u << 20) /* LISTING_MAX entries and their canonical form */
 
 extern const struct detector manifest_detector;
+
+/* Of how many entries did the last listing tell neither version, ETag, date, size nor digest? */
+int64_t manifest_blind(const struct check_state *st);
 
 #endif

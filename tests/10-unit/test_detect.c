@@ -380,6 +380,33 @@ static void some_at_a_time(void **state)
     assert_int_equal(t.done, ROOM / 2 + 1);
 }
 
+/* D8: a source is checked while it is being read ahead; its next check knows of that one. */
+#define PATIENCE_MARGIN 60 /* more than are passed by before a pause */
+static void read_ahead_is_never_old(void **state)
+{
+    (void)state;
+    enum { SHARE = (8 + 2 * DETECT_BATCH) / 2, LATE = PATIENCE_MARGIN + 40, MANY = SHARE + LATE };
+    static struct source s[MANY];
+    static int64_t nos[MANY];
+    size_t n, full, open = 1, next = MANY - 40;
+    t.inst.conf.per_host_rate = 0;
+    many_sources(s, MANY, "/a");
+    for (int i = 0; i < MANY; i++)
+        nos[i] = s[i].no;
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_true(n <= next); /* the others come next, and will be read ahead */
+    for (; open > 0 && next < MANY; next++) {
+        assert_ok(detect_drive(t.detect, 2, &open, &err));
+        assert_ok(detect_add(t.detect, &s[next], "requested", 0, &err));
+    }
+    assert_ok(detect_finish(t.detect, &err));
+    for (size_t i = MANY - 40; i < next; i++)
+        assert_ok(detect_add(t.detect, &s[i], "requested", 0, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    for (size_t i = MANY - 40; i < next; i++)
+        assert_int_equal(state_of(&s[i]).checks, 2);
+}
+
 /* D5: hosts that take all they can get still leave room, each port being a host. */
 static void room_for_late_hosts(void **state)
 {
@@ -631,6 +658,50 @@ static void more_sources_than_a_page(void **state)
     assert_int_equal(t.done, MANY);
 }
 
+/* O4: sources of a slow host at the front, more of them than a page holds. */
+static void slow_ones_in_front(void **state)
+{
+    (void)state;
+    enum { SLOW = 700, QUICK = 20 };
+    assert_ok(ledger_begin(t.ledger, &err));
+    for (int i = 0; i < SLOW + QUICK; i++)
+        declare_at(arena_printf(&t.arena, "s%d", i),
+                   i < SLOW ? arena_printf(&t.arena, "http://127.0.0.1:1/%d", i)
+                            : arena_printf(&t.arena, "http://%s/a", t.host),
+                   "");
+    assert_ok(ledger_commit(t.ledger, &err));
+    static const char *hosts[] = {"127.0.0.1"};
+    t.inst.conf.allow_hosts = (struct conf_list){hosts, 1};
+    t.inst.conf.breaker_failures = 1000000;
+    t.inst.conf.per_host_rate = 1; /* so slow that it cannot be done with */
+    detect_free(&t.detect);
+    assert_ok(detect_new(t.ledger, &t.inst, on_done, &t, &t.detect, &err));
+    const char *id = order("{\"all\":true}");
+    while (t.by_outcome[OUTCOME_new] == 0)
+        work_off(1);
+    struct check_request r;
+    assert_ok(request_get(t.ledger, &t.arena, id, &r, &err));
+    assert_string_equal(r.state, "running");
+    assert_int_equal(r.total, SLOW + QUICK);
+    assert_true(t.done < SLOW);
+}
+
+/* O4: an order is not refused for one declaration that cannot be read; that one is told. */
+static void orders_with_an_unreadable_declaration(void **state)
+{
+    (void)state;
+    source("a", "/a", ",\"triggers\":[{\"type\":\"annual\",\"month\":7}]");
+    source("odd", "/a", "");
+    source("b", "/a", "");
+    tamper("UPDATE sources SET spec = '{\"id\":\"odd\",\"no_such\":1}' WHERE id = 'odd'");
+    const char *all = order("{\"all\":true}");
+    work_off_all(3);
+    assert_order(all, "done", 3, "{\"blocked\":1,\"new\":2}");
+    const char *annual = order("{\"trigger\":\"annual\"}");
+    work_off_all(5);
+    assert_order(annual, "done", 2, "{\"blocked\":1,\"not_modified\":1}");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -644,6 +715,7 @@ int main(void)
         TEST(secrets),
         TEST(looks_are_used_again),
         TEST(some_at_a_time),
+        TEST(read_ahead_is_never_old),
         TEST(room_for_late_hosts),
         TEST(many_checks),
         TEST(abandoned_checks),
@@ -654,6 +726,8 @@ int main(void)
         TEST(orders_side_by_side),
         TEST(orders_left_behind),
         TEST(more_sources_than_a_page),
+        TEST(slow_ones_in_front),
+        TEST(orders_with_an_unreadable_declaration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
