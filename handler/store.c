@@ -17,6 +17,7 @@
 #define TMP "tmp"
 #define TMP_PREFIX_MAX 24
 #define CHUNK (256u << 10)
+#define SYNC_ALL_FROM 8        /* objects: with fewer their files and folders are synced one by one */
 #define FLOOR_EVERY (16 << 20) /* bytes written between two looks at the free space */
 
 struct store {
@@ -53,12 +54,16 @@ void store_path(enum tier tier, const struct sha256 *sha, char out[STORE_PATH_MA
 /* ---- syncing --------------------------------------------------------------------------------- */
 
 /* Invariant 4. */
-static void sync_or_die(int fd, const char *what)
+static void die_of_sync(const char *what)
 {
-    if (fsync(fd) == 0)
-        return;
     log_event(LOG_ERROR, "store.fsync_failed", LOG_S("what", what), LOG_S("why", strerror(errno)));
     abort();
+}
+
+static void sync_or_die(int fd, const char *what)
+{
+    if (fsync(fd) != 0)
+        die_of_sync(what);
 }
 
 static enum rc sync_dir(const struct store *s, const char *path, struct err *err)
@@ -113,7 +118,7 @@ static void set_known(struct store *s, enum tier tier, const struct sha256 *sha)
 
 /* Folders that are to be synced, each once. */
 struct folders {
-    char path[STORE_KEEP_MAX * 4 + 3][STORE_PATH_MAX];
+    char path[SYNC_ALL_FROM * 3 + TIER_COUNT + 1][STORE_PATH_MAX];
     size_t n;
 };
 
@@ -338,22 +343,41 @@ static enum rc give_name(const struct store_keep *k, struct err *err)
     return RC_OK;
 }
 
-/* The disk gets all bytes before anybody waits for some of them. */
-static void sync_files(const struct store_keep *k, size_t n)
+/* Many files and folders at once are cheaper with the whole filesystem. What others write to it meanwhile is
+ * waited for too, which is why few are not. */
+static void sync_all_or_die(const struct store *s)
 {
-    for (size_t i = 0; n > 1 && i < n; i++)
-        (void)sync_file_range((*k[i].put)->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    if (syncfs(s->dir) != 0)
+        die_of_sync("filesystem");
+}
+
+static void sync_files(const struct store *s, const struct store_keep *k, size_t n)
+{
+    if (n >= SYNC_ALL_FROM) {
+        sync_all_or_die(s);
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         sync_or_die((*k[i].put)->fd, "file");
 }
 
-static enum rc sync_names(struct store *s, const struct store_keep *k, size_t n, struct err *err)
+static enum rc sync_folders(const struct store *s, const struct store_keep *k, size_t n,
+                            struct err *err)
 {
     struct folders f = {.n = 0};
     for (size_t i = 0; i < n; i++)
         add_folders(&f, s, k[i].tier, &(*k[i].put)->sha);
     for (size_t i = 0; i < f.n; i++)
         TRY(sync_dir(s, f.path[i], err));
+    return RC_OK;
+}
+
+static enum rc sync_names(struct store *s, const struct store_keep *k, size_t n, struct err *err)
+{
+    if (n >= SYNC_ALL_FROM)
+        sync_all_or_die(s);
+    else
+        TRY(sync_folders(s, k, n, err));
     for (size_t i = 0; i < n; i++)
         set_known(s, k[i].tier, &(*k[i].put)->sha);
     return RC_OK;
@@ -365,7 +389,7 @@ enum rc store_keep_all(struct store *s, const struct store_keep *k, size_t n, st
         return err_set(err, RC_INTERNAL, "", "more than %d objects at once", STORE_KEEP_MAX);
     for (size_t i = 0; i < n; i++)
         TRY(prepare_name(&k[i], err));
-    sync_files(k, n);
+    sync_files(s, k, n);
     for (size_t i = 0; i < n; i++)
         TRY(give_name(&k[i], err));
     TRY(sync_names(s, k, n, err));
