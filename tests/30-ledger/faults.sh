@@ -136,7 +136,7 @@ dump_all() {
 # The catalog: all but the evidence of tries that came to nothing. An error of ours uses up a try too, so
 # the last one, which a dead letter names, may be ours.
 catalog() {
-    grep -v -E '^(ledger|run|prov|replay|outbox|state|checks|rollback)\|' "$1" |
+    grep -v -E '^(ledger|run|prov|log|replay|outbox|state|checks|rollback)\|' "$1" |
         sed 's/|dead|failed|[A-Z_]*|/|dead|failed|REASON|/'
 }
 
