@@ -215,7 +215,8 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     expect.max_bytes = max_bytes(j);
     TRY(validate(j->env->arena, fd, j->bytes.size, &expect, &now,
                  *j->before.format ? &j->before : NULL, &j->facts.qa, err));
-    j->facts.qa.media_type = arena_strdup(j->env->arena, j->facts.qa.media_type); /* outlives reports */
+    j->facts.qa.media_type =
+        arena_strdup(j->env->arena, j->facts.qa.media_type); /* outlives reports */
     if (!j->facts.qa.media_type)
         return err_set(err, RC_NOMEM, "", "no memory for a media type");
     if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)

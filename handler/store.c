@@ -17,7 +17,7 @@
 #define TMP "tmp"
 #define TMP_PREFIX_MAX 24
 #define CHUNK (256u << 10)
-#define SYNC_ALL_FROM 8        /* objects: with fewer their files and folders are synced one by one */
+#define SYNC_ALL_FROM 8 /* objects: with fewer their files and folders are synced one by one */
 #define FLOOR_EVERY (16 << 20) /* bytes written between two looks at the free space */
 
 struct store {

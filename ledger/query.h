@@ -52,7 +52,7 @@ struct ledger {
     sha256_fn *hash;
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx, reading;
-    bool group; /* a group is open: what in_tx tells is one of its transactions */
+    bool group;         /* a group is open: what in_tx tells is one of its transactions */
     bool withdraws;     /* this transaction takes something from the public: see epoch.h */
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */

@@ -25,7 +25,8 @@ SELECT 'rollback', rollback_no, src_no, run_id, state, cand_no, detail FROM roll
 SELECT 'block', src_no, hex(sha), at, lifted_at, run_id FROM blocks ORDER BY 2, 3;
 SELECT 'order', src_no, group_concat(version || ':' || ifnull(public_seq > 0, 0))
   FROM (SELECT * FROM ledger WHERE fin_no > 0 ORDER BY fin_no) GROUP BY 2 ORDER BY 2;
-SELECT 'log', src_no, group_concat(kind) FROM (SELECT * FROM replay_log ORDER BY seq) GROUP BY 2 ORDER BY 2;
+SELECT 'log', src_no, group_concat(kind)
+  FROM (SELECT * FROM replay_log WHERE src_no > 0 ORDER BY seq) GROUP BY 2 ORDER BY 2;
 SELECT 'replay', at, kind, src_no, ref, json_remove(body, '$.seq') FROM replay_log ORDER BY 4, seq;
 SELECT 'outbox', kind, json_remove(body, '$.seq'), sent_at FROM outbox ORDER BY 3;
 SELECT 'public', last_seq, first_seq FROM public_meta;

@@ -456,47 +456,6 @@ static void stopped_worker_is_fenced(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
-static struct source numbered(int i)
-{
-    char id[16];
-    snprintf(id, sizeof id, "n%02d", i);
-    struct source s = add_source(id, "public");
-    serve(id, BODY_A);
-    (void)found(&s, BODY_A);
-    return s;
-}
-
-static void count_end(void *ctx, const struct work_end *end)
-{
-    ((int *)ctx)[end->result]++;
-}
-
-/* What the last commit claimed for us and was not begun is given back as if nobody had taken it; who is
- * told to stop leaves nothing leased, and the next worker need not wait for a lease to run out. */
-static void claim_not_begun_is_given_back(void **state)
-{
-    struct worker *w = NULL;
-    struct inbox_stats n;
-    int ends[6] = {0};
-    (void)state;
-    for (int i = 0; i < 40; i++)
-        (void)numbered(i);
-    OK(worker_new(led, &inst, &w, &fix_err));
-    while (ends[WORK_PROMOTED] < 32)
-        OK(work_some(w, count_end, ends, &fix_err));
-    OK(inbox_stats(led, &n, &fix_err));
-    assert_int_equal(n.leased + ends[WORK_PROMOTED], 40); /* by the commits that ended the others */
-    OK(work_finish(w, count_end, ends, &fix_err));
-    OK(inbox_stats(led, &n, &fix_err));
-    assert_int_equal(n.leased, 0);
-    assert_int_equal(n.ready, 40 - ends[WORK_PROMOTED]);
-    assert_true(n.ready > 0);
-    assert_int_equal(ask_number("SELECT sum(attempts + crashes) FROM inbox WHERE state = 'ready'"), 0);
-    worker_free(&w);
-    assert_int_equal(drain().done, n.ready);
-    assert_int_equal(feed_length(), 40);
-}
-
 /* A killed worker's lock is free: its work goes on at once, without waiting for the lease. */
 static void killed_worker_is_succeeded_at_once(void **state)
 {
@@ -566,7 +525,6 @@ int main(void)
                                        T(workers_race_on_one_candidate),
                                        T(workers_race_on_many_candidates),
                                        T(stopped_worker_is_fenced),
-                                       T(claim_not_begun_is_given_back),
                                        T(killed_worker_is_succeeded_at_once),
                                        T(long_transfer_keeps_its_lease)};
     signal(SIGPIPE, SIG_IGN);
