@@ -108,11 +108,22 @@ static int64_t lease_ms(const struct batch *b)
     return b->lent.inst->conf.lease_s * 1000;
 }
 
+/* One that may kill us is at work: it goes on alone. */
+static bool holds_suspect(const struct batch *b)
+{
+    for (size_t i = 0; i < HANDS; i++) {
+        const struct hand *h = &b->hands[i];
+        if ((h->state == HAND_CLAIMED || h->state == HAND_BEGUN) && h->claim.cand.crashes)
+            return true;
+    }
+    return false;
+}
+
 /* Within the caller's transaction. What was claimed counts once that is committed. */
 static enum rc claim_up_to(struct batch *b, size_t max, struct err *err)
 {
     struct ledger *l = b->lent.ledger;
-    for (size_t n = batch_count(b); n < max; n++) {
+    for (size_t n = batch_count(b); n < max && !holds_suspect(b); n++) {
         struct hand *h = free_hand(b);
         struct job_claim *c = &h->claim;
         enum rc rc = inbox_claim_next(l, &h->arena, b->owner, c->at, lease_ms(b), &c->tags, n > 0,
@@ -120,8 +131,6 @@ static enum rc claim_up_to(struct batch *b, size_t max, struct err *err)
         if (rc != RC_OK)
             return rc == RC_NOT_FOUND ? RC_OK : rc;
         h->state = HAND_CLAIMED;
-        if (c->cand.crashes)
-            break;
     }
     return RC_OK;
 }
@@ -160,14 +169,6 @@ enum rc batch_claim(struct batch *b, size_t max, struct err *err)
         return rc;
     }
     return batch_count(b) > before ? RC_OK : RC_NOT_FOUND;
-}
-
-static bool holds_suspect(const struct batch *b)
-{
-    for (size_t i = 0; i < HANDS; i++)
-        if (b->hands[i].state != HAND_FREE && b->hands[i].claim.cand.crashes)
-            return true;
-    return false;
 }
 
 enum rc batch_claim_rollback(struct batch *b, const char *id, struct err *err)
@@ -258,18 +259,6 @@ static void decide_arrived(struct batch *b)
         memory += h->arena.used;
         decided++;
     }
-}
-
-static enum rc decide_some(struct batch *b, struct err *err)
-{
-    begin_claimed(b);
-    while (count(b, HAND_DECIDED) == 0) {
-        if (count(b, HAND_BEGUN) > arrived(b))
-            (void)fetch_run(*b->lent.engine, BATCH_WAIT_MS);
-        TRY(b->lent.tick(b->lent.tick_ctx, err));
-        decide_arrived(b);
-    }
-    return RC_OK;
 }
 
 /* ---- settling ---------------------------------------------------------------------------------- */
@@ -365,6 +354,10 @@ static enum rc settle(struct batch *b, size_t refill, batch_end_fn *fn, void *ct
 
 enum rc batch_work(struct batch *b, size_t refill, batch_end_fn *fn, void *ctx, struct err *err)
 {
-    TRY(decide_some(b, err));
-    return settle(b, refill, fn, ctx, err);
+    begin_claimed(b);
+    if (count(b, HAND_BEGUN) > arrived(b))
+        (void)fetch_run(*b->lent.engine, BATCH_WAIT_MS);
+    TRY(b->lent.tick(b->lent.tick_ctx, err));
+    decide_arrived(b);
+    return count(b, HAND_DECIDED) ? settle(b, refill, fn, ctx, err) : RC_OK;
 }

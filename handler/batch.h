@@ -37,8 +37,8 @@ struct job_claim batch_new_claim(const struct policy *p);
 MUST_CHECK enum rc batch_claim(struct batch *b, size_t max, struct err *err);
 /* The same for a rollback (rollback_claim), beside whatever is in hand. */
 MUST_CHECK enum rc batch_claim_rollback(struct batch *b, const char *id, struct err *err);
-/* Goes on until some have ended: fn is called for each. Claims anew up to `refill` in hand by the same
- * commit. */
+/* Goes on for a moment: what has its bytes then ends, and fn is called for each, maybe for none. Claims anew
+ * up to `refill` in hand by the same commit. */
 typedef void batch_end_fn(void *ctx, const struct work_end *end);
 MUST_CHECK enum rc batch_work(struct batch *b, size_t refill, batch_end_fn *fn, void *ctx,
                               struct err *err);

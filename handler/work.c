@@ -292,13 +292,16 @@ static void ended(void *ctx, const struct work_end *end)
         e->fn(e->ctx, end);
 }
 
-/* What an operator wants back goes before what the detectors found. */
+/* What an operator wants back goes before what the detectors found. RC_NOT_FOUND: nothing is in hand. */
 static enum rc take(struct worker *w, size_t max, struct err *err)
 {
+    TRY(prepare(w, err));
     enum rc rc = batch_claim_rollback(w->batch, NULL, err);
+    if ((rc == RC_OK || rc == RC_NOT_FOUND) && batch_count(w->batch) < max)
+        rc = batch_claim(w->batch, max, err);
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
-    return batch_count(w->batch) ? RC_OK : batch_claim(w->batch, max, err);
+    return batch_count(w->batch) ? RC_OK : RC_NOT_FOUND;
 }
 
 static enum rc work_on(struct worker *w, size_t refill, work_end_fn *fn, void *ctx, struct err *err)
@@ -309,24 +312,27 @@ static enum rc work_on(struct worker *w, size_t refill, work_end_fn *fn, void *c
 
 enum rc work_some(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
 {
-    TRY(prepare(w, err));
     TRY(take(w, BATCH_MAX, err));
     return work_on(w, BATCH_MAX, fn, ctx, err);
 }
 
-enum rc work_finish(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
+static enum rc end_all(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
 {
-    batch_give_back(w->batch, false);
     while (batch_count(w->batch))
         TRY(work_on(w, 0, fn, ctx, err));
     return RC_OK;
 }
 
+enum rc work_finish(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
+{
+    batch_give_back(w->batch, false);
+    return end_all(w, fn, ctx, err);
+}
+
 enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
 {
-    TRY(prepare(w, err));
     TRY(take(w, 1, err));
-    TRY(work_on(w, 0, NULL, NULL, err));
+    TRY(end_all(w, NULL, NULL, err));
     *ret = w->last.result;
     return RC_OK;
 }
@@ -336,7 +342,7 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
 {
     TRY(prepare(w, err));
     TRY(batch_claim_rollback(w->batch, rollback_id, err));
-    TRY(work_on(w, 0, NULL, NULL, err));
+    TRY(end_all(w, NULL, NULL, err));
     *ret = w->last.result;
     return RC_OK;
 }

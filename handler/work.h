@@ -37,9 +37,9 @@ struct worker;
 MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
                               struct err *err);
 void worker_free(struct worker **w);
-/* Goes on with what is in hand, with the oldest rollback that was asked for, and with the oldest candidates
- * that are ready, until some have ended: fn (may be NULL) is called for each. RC_NOT_FOUND when there are none. What is in
- * hand then stays there for the next call. */
+/* Goes on for a moment with what is in hand, with the oldest rollback that was asked for, and with the oldest
+ * candidates that are ready: fn (may be NULL) is called for each that ended. RC_NOT_FOUND when there is
+ * nothing to do. */
 typedef void work_end_fn(void *ctx, const struct work_end *end);
 MUST_CHECK enum rc work_some(struct worker *w, work_end_fn *fn, void *ctx, struct err *err);
 /* Ends what was begun, and gives back the rest: nothing is in hand then. */
