@@ -113,7 +113,7 @@ static bool holds_suspect(const struct batch *b)
 {
     for (size_t i = 0; i < HANDS; i++) {
         const struct hand *h = &b->hands[i];
-        if ((h->state == HAND_CLAIMED || h->state == HAND_BEGUN) && h->claim.cand.crashes)
+        if ((h->state == HAND_CLAIMED || h->state == HAND_BEGUN) && h->claim.cand.suspect)
             return true;
     }
     return false;

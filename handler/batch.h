@@ -10,7 +10,7 @@
  *   1. Each candidate has a lease, a fencing token and memory of its own, and its end is a transaction of
  *      its own: when one of a group is refused, the group is undone and each is tried alone.
  *   2. An end is told after its commit.
- *   3. A candidate whose worker died before is alone in hand: it may be what killed it.
+ *   3. A candidate whose workers died again and again is alone in hand: it may be what killed them.
  *   4. Who is decided waits for others BATCH_WAIT_MS, and while one small file is inspected (at most
  *      inspect_timeout_s); not for a transfer, and not for a large file.
  *   5. Memory: documents beyond BATCH_MEMORY are settled before more are made.

@@ -74,10 +74,10 @@ enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner, i
 {
     int64_t no, crashes;
     TRY(next_ready(l, now, &no, &crashes, err));
-    if (crashes && others)
+    if (crashes >= INBOX_SUSPECT && others)
         return RC_NOT_FOUND;
     TRY(inbox_claim_one(l, a, no, owner, now, lease_ms, tags, ret, ret_run, ret_resumed, err));
-    ret->crashes = crashes;
+    ret->suspect = crashes >= INBOX_SUSPECT;
     return RC_OK;
 }
 

@@ -17,7 +17,7 @@ struct candidate {
     bool has_sha, unexpected;
     struct sha256 sha;
     int64_t detected_at, received_at, absorbed, attempts, lease_token;
-    int64_t crashes; /* claims in a row whose worker died; set by a claim only */
+    bool suspect;                        /* set by a claim only: see inbox_claim_next */
     const char *state, *reason, *result; /* "" when absent */
     int64_t next_attempt_at;
 };
@@ -34,9 +34,10 @@ MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *ow
 /* Would inbox_claim find one? A look without the lock. */
 MUST_CHECK enum rc inbox_ready(struct ledger *l, int64_t now, bool *ret, struct err *err);
 /* The same within the caller's transaction: whoever ends runs may begin the next by the same commit.
- * others: does the caller hold candidates? A candidate whose worker died is claimed by who holds none, since
- * it may be what killed it: those beside it would be taken for poison too. RC_NOT_FOUND as long as it is
- * the oldest, and ret->crashes tells not to claim more. */
+ * others: does the caller hold candidates? One that had INBOX_SUSPECT claims in a row without an end is a
+ * suspect, and claimed only by who holds none: if it is what kills the workers, those beside it would be
+ * taken for poison too. RC_NOT_FOUND as long as it is the oldest. */
+#define INBOX_SUSPECT 3
 MUST_CHECK enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner,
                                     int64_t now, int64_t lease_ms, const struct run_tags *tags,
                                     bool others, struct candidate *ret, char ret_run[37],
