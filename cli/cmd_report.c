@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/period.h"
+#include "core/clock.h"
 #include "ledger/promote.h"
 
 /* One change; texts in the arena of the command. */
@@ -158,9 +159,11 @@ int cmd_report(struct cli *c)
 {
     const char *quarter = cli_opt(c, "quarter");
     struct report r = {.c = c};
-    int year, q;
-    if (!quarter || !period_read(quarter, true, &year, &q))
-        return cli_usage(c, "--quarter must look like 2026Q4, not '%.20s'", quarter ? quarter : "");
+    int year, month, day, q;
+    time_to_civil(clock_now(), &year, &month, &day);
+    q = (month + 2) / 3;
+    if (quarter && *quarter && !period_read(quarter, true, &year, &q))
+        return cli_usage(c, "--quarter must look like 2026Q4, not '%.20s'", quarter);
     r.period = period_quarter(year, q);
     if (!cli_ledger(c))
         return CLI_FAILED;

@@ -1,8 +1,11 @@
-/* rollback: takes a change back, here and now; or lifts what an earlier one blocked.
+/* rollback: takes a change back, here and now, or all that came after one; or lifts what an earlier one
+ * blocked.
  *
  * Invariants
  *   1. Exit 0 says that the head is back. While a handler has the source, or has taken the rollback
  *      itself, it is waited for.
+ *   2. --to takes the newest change in force back until the wanted one is that. Each is a rollback of its own;
+ *      who is interrupted gives the command again.
  * Called by main_freshet.c. */
 #include <time.h>
 #include "cli/cli.h"
@@ -12,6 +15,7 @@
 
 #define WAIT_MS 30000 /* for a handler that works on the source: as long as a large file may take */
 #define LOOK_MS 50
+#define STEPS_MAX 1000 /* of --to */
 
 static void nap(void)
 {
@@ -20,14 +24,14 @@ static void nap(void)
 }
 
 /* The request as /admin/rollbacks takes it, for the audit. */
-static enum rc ask(struct cli *c, char id[ROLLBACK_ID_MAX])
+static enum rc ask(struct cli *c, const char *delta, char id[ROLLBACK_ID_MAX])
 {
     CLEANUP(buf_release) struct buf body;
     const char *by = cli_opt(c, "by");
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     struct rollback_ask x = {
-        .delta_id = c->args[0], .reason = cli_opt(c, "reason"), .by = by ? by : "operator"};
+        .delta_id = delta, .reason = cli_opt(c, "reason"), .by = by ? by : "operator"};
     buf_init(&body, JSON_MAX);
     yyjson_mut_doc_set_root(d, o);
     json_add_str(d, o, "delta", x.delta_id);
@@ -80,19 +84,83 @@ static int print_done(struct cli *c, const struct rollback *r)
     return cli_print_json(c, d);
 }
 
-static int take_back(struct cli *c)
+/* RC_OK: it is done. */
+static enum rc take_back(struct cli *c, const char *delta, struct rollback *ret)
 {
     char id[ROLLBACK_ID_MAX];
-    struct rollback r;
-    if (ask(c, id) != RC_OK || carry_out(c, id, &r) != RC_OK)
-        return cli_fail(c, "rollback");
-    if (strcmp(r.state, "done") == 0)
-        return print_done(c, &r);
-    if (strcmp(r.state, "failed") == 0)
-        return cli_error(c, "rollback", "%s", r.detail);
-    return cli_error(c, "rollback",
-                     "not done yet; a handler carries %s out when its source is free", r.id);
+    TRY(ask(c, delta, id));
+    TRY(carry_out(c, id, ret));
+    if (strcmp(ret->state, "done") == 0)
+        return RC_OK;
+    if (strcmp(ret->state, "failed") == 0)
+        return err_set(&c->err, RC_CONFLICT, "", "%s", ret->detail);
+    return err_set(&c->err, RC_BUSY, "",
+                   "not done yet; a handler carries %s out when its source is free", ret->id);
 }
+
+static int take_back_one(struct cli *c)
+{
+    struct rollback r;
+    return take_back(c, c->args[0], &r) == RC_OK ? print_done(c, &r) : cli_fail(c, "rollback");
+}
+
+/* ---- to a state ------------------------------------------------------------------------------------ */
+
+/* What goes next on the way to the state that this change made; "" when it is there. A change that was
+ * taken back comes again when what did it is taken back. */
+static enum rc next_step(struct cli *c, const char *delta, char ret[DELTA_ID_MAX])
+{
+    struct rollback_plan p;
+    *ret = 0;
+    TRY(rollback_plan(c->ledger, delta, &p, &c->err));
+    if (p.verdict == ROLLBACK_READY)
+        return RC_OK;
+    memcpy(ret, p.first[0], sizeof p.first[0]);
+    if (p.verdict == ROLLBACK_BEHIND)
+        return RC_OK;
+    TRY(rollback_plan(c->ledger, ret, &p, &c->err));
+    if (p.verdict == ROLLBACK_BEHIND)
+        memcpy(ret, p.first[0], sizeof p.first[0]);
+    return RC_OK;
+}
+
+/* A listing has the name of its manifest and that of its delta, after the same run. */
+static const char *delta_of(struct cli *c, const char *manifest)
+{
+    return strncmp(manifest, "man_", 4) == 0 ? arena_printf(&c->arena, "dlt_%s", manifest + 4)
+                                             : manifest;
+}
+
+static int go_to(struct cli *c, const char *manifest)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d), *list;
+    const char *delta = delta_of(c, manifest);
+    char next[DELTA_ID_MAX];
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, "to", delta);
+    list = yyjson_mut_obj_add_arr(d, o, "taken_back");
+    for (int i = 0; i < STEPS_MAX; i++) {
+        struct rollback r;
+        if (!delta || next_step(c, delta, next) != RC_OK)
+            return cli_fail(c, "rollback");
+        if (!*next)
+            break;
+        if (take_back(c, next, &r) != RC_OK)
+            return cli_fail(c, "rollback");
+        yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list);
+        yyjson_mut_obj_add_strcpy(d, one, "delta", next);
+        json_add_str(d, one, "change_event_id", r.event_id);
+        if (!c->json)
+            printf("%s taken back as %s\n", next, r.event_id);
+    }
+    if (c->json)
+        return cli_print_json(c, d);
+    printf("the head is what %s made it\n", delta);
+    return CLI_DONE;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------- */
 
 static int lift(struct cli *c, const char *source)
 {
@@ -115,12 +183,12 @@ static int lift(struct cli *c, const char *source)
 
 int cmd_rollback(struct cli *c)
 {
-    const char *source = cli_opt(c, "lift"), *reason = cli_opt(c, "reason");
-    if ((source != NULL) == (c->n_args == 1))
-        return cli_usage(c, "give a DELTA, or --lift SOURCE");
+    const char *source = cli_opt(c, "lift"), *to = cli_opt(c, "to"), *reason = cli_opt(c, "reason");
+    if ((source != NULL) + (to != NULL) + (c->n_args == 1) != 1)
+        return cli_usage(c, "give a DELTA, --to MANIFEST or --lift SOURCE");
     if (!source && (!reason || !*reason))
         return cli_usage(c, "--reason TEXT is needed: it is kept with the rollback");
     if (!cli_ledger(c))
         return CLI_FAILED;
-    return source ? lift(c, source) : take_back(c);
+    return source ? lift(c, source) : to ? go_to(c, to) : take_back_one(c);
 }

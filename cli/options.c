@@ -275,6 +275,13 @@ static int unknown_command(const struct cli *c, const char *first, const char *w
     return cli_usage(c, "no command '%s'. See: freshet --help", word);
 }
 
+/* A value that need not be there, and is not. */
+static bool is_left_out(const struct option_row *o, const struct line *l)
+{
+    bool may = o->argument[strlen(o->argument) - 1] == '?';
+    return may && (l->at >= l->argc || *l->argv[l->at] == '-');
+}
+
 /* One option word, with its value taken from the line where it has one. */
 static int take_option(struct cli *c, struct line *l, const char *word)
 {
@@ -288,7 +295,7 @@ static int take_option(struct cli *c, struct line *l, const char *word)
     if (!*o->argument && joined)
         return cli_usage(c, "--%s takes no value", o->name);
     const char *value = joined ? rest.p : "";
-    if (*o->argument && !joined) {
+    if (*o->argument && !joined && !is_left_out(o, l)) {
         if (l->at >= l->argc)
             return cli_usage(c, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
         value = l->argv[l->at++];

@@ -110,8 +110,8 @@ struct transfer {
     struct store_put *put;
     struct bytes b;
     bool done;
-    struct err *err; /* what went wrong on our side, */
-    enum rc rc;      /* unless RC_OK */
+    enum rc rc;     /* unless RC_OK: what went wrong on our side, */
+    struct err err; /* in words */
 };
 
 static void judge_answer(int http, struct bytes *b)
@@ -130,14 +130,14 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
     judge_answer(res->http, &b);
     if (b.end != BYTES_OK)
         return RC_UPSTREAM; /* an error page is not wanted */
-    t->rc = store_restart(t->put, t->err);
+    t->rc = store_restart(t->put, &t->err);
     return t->rc;
 }
 
 static enum rc on_body(void *ctx, const void *p, size_t n)
 {
     struct transfer *t = ctx;
-    t->rc = store_add(t->put, p, n, t->err);
+    t->rc = store_add(t->put, p, n, &t->err);
     return t->rc;
 }
 
@@ -182,35 +182,22 @@ static enum rc resolve_headers(struct arena *a, const struct instance *inst, con
     return RC_OK;
 }
 
-static enum rc drive(struct fetch **engine, struct transfer *t, bytes_tick_fn *tick, void *ctx,
-                     struct err *err)
-{
-    while (!t->done) {
-        (void)fetch_run(*engine, BYTES_TICK_MS);
-        enum rc rc = t->done ? RC_OK : tick(ctx, err);
-        if (rc != RC_OK) {
-            fetch_free(engine); /* the one way to end a transfer whose receiver goes away */
-            return rc;
-        }
-    }
-    return t->rc;
-}
-
 /* A URL that may not be fetched is the source's fault, not ours. */
-static enum rc refused(enum rc rc, struct bytes *ret)
+static enum rc refused(enum rc rc, struct transfer *t)
 {
     if (rc != RC_BLOCKED && rc != RC_INVALID)
         return rc;
-    *ret = (struct bytes){.end = BYTES_FAILED, .reason = rc_name(rc), .retry_after_ms = -1};
+    t->b = (struct bytes){.end = BYTES_FAILED, .reason = rc_name(rc), .retry_after_ms = -1};
+    t->done = true;
     return RC_OK;
 }
 
-enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch **engine,
-                    const struct source *s, int64_t max_bytes, struct store_put *put,
-                    bytes_tick_fn *tick, void *ctx, struct bytes *ret, struct err *err)
+enum rc bytes_ask(struct arena *a, const struct instance *inst, struct fetch **engine,
+                  const struct source *s, int64_t max_bytes, struct store_put *put,
+                  struct transfer **ret, struct err *err)
 {
     struct fetch_header headers[SOURCE_HEADERS_MAX];
-    struct transfer t = {.put = put, .err = err, .b = {.retry_after_ms = -1}};
+    struct transfer *t = ARENA_NEW(a, struct transfer);
     struct fetch_req req = {.method = "GET",
                             .url = s->url,
                             .headers = headers,
@@ -221,14 +208,31 @@ enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch *
                             .on_begin = on_begin,
                             .on_body = on_body,
                             .on_done = on_done,
-                            .ctx = &t};
+                            .ctx = t};
+    if (!t)
+        return err_set(err, RC_NOMEM, "", "no memory for a transfer");
+    *t = (struct transfer){.put = put, .b = {.reason = "", .retry_after_ms = -1}};
     TRY(resolve_headers(a, inst, s, headers, err));
     if (!*engine)
         TRY(fetch_new(&inst->conf, engine, err));
     enum rc rc = fetch_start(*engine, &req, err);
     if (rc != RC_OK)
-        return refused(rc, ret);
-    TRY(drive(engine, &t, tick, ctx, err));
-    *ret = t.b;
+        TRY(refused(rc, t));
+    *ret = t;
+    return RC_OK;
+}
+
+bool bytes_arrived(const struct transfer *t)
+{
+    return t->done;
+}
+
+enum rc bytes_take(const struct transfer *t, struct bytes *ret, struct err *err)
+{
+    if (t->rc != RC_OK) {
+        *err = t->err;
+        return t->rc;
+    }
+    *ret = t->b;
     return RC_OK;
 }

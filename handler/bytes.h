@@ -27,10 +27,6 @@ struct bytes {
     char etag[FETCH_VALIDATOR_MAX], last_modified[64], final_url[FETCH_URL_MAX];
 };
 
-/* Called at least every BYTES_TICK_MS while a transfer runs; anything but RC_OK gives it up. */
-#define BYTES_TICK_MS 250
-typedef enum rc bytes_tick_fn(void *ctx, struct err *err);
-
 /* The spool's copy. RC_NOT_FOUND when there is none that is right. put is empty at the start. */
 MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst,
                                     const struct sha256 *want, struct store_put *put,
@@ -38,10 +34,15 @@ MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst
 /* The store's copy, whatever its tier. RC_NOT_FOUND when it is gone. put is empty at the start. */
 MUST_CHECK enum rc bytes_from_store(struct store *s, const struct sha256 *want,
                                     struct store_put *put, struct bytes *ret, struct err *err);
-/* *engine is made when it is NULL. Errors are ours (disk, memory, lease), not the upstream's. */
-MUST_CHECK enum rc bytes_fetch(struct arena *a, const struct instance *inst, struct fetch **engine,
-                               const struct source *s, int64_t max_bytes, struct store_put *put,
-                               bytes_tick_fn *tick, void *ctx, struct bytes *ret, struct err *err);
+/* Asks the upstream; *engine is made when it is NULL, and whoever has it drives it (fetch_run). The transfer
+ * is in a and writes to put: both, and s, stay until it has arrived or the engine is freed. */
+struct transfer;
+MUST_CHECK enum rc bytes_ask(struct arena *a, const struct instance *inst, struct fetch **engine,
+                             const struct source *s, int64_t max_bytes, struct store_put *put,
+                             struct transfer **ret, struct err *err);
+bool bytes_arrived(const struct transfer *t);
+/* What arrived. Errors are ours (disk, memory), not the upstream's. */
+MUST_CHECK enum rc bytes_take(const struct transfer *t, struct bytes *ret, struct err *err);
 /* Removes the spool's copy of a candidate that needs it no more, unless another one does: sources with
  * the same bytes share it. */
 void bytes_forget(struct arena *a, const struct instance *inst, struct ledger *l,

@@ -1,31 +1,14 @@
-/* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that ends
- * the run sets `ended`, and the steps behind it are skipped. */
+/* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that decides how
+ * the run ends sets `write`, and the steps behind it are skipped. */
 #include "handler/job_internal.h"
 
 #include <unistd.h>
 #include "core/clock.h"
 #include "handler/children.h"
-#include "handler/outbox.h"
 #include "handler/project.h"
-#include "handler/prov.h"
-#include "handler/redact.h"
 #include "ledger/twin.h"
 
 #define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
-#define BACKOFF_FIRST_MS 1000
-#define BACKOFF_MAX_MS (60LL * 60 * 1000)
-#define MISSED_AGAIN_MS                                                                            \
-    60000 /* an entry given up here is looked at again: as after a failed check */
-
-int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
-{
-    int64_t cap = BACKOFF_MAX_MS, first = BACKOFF_FIRST_MS;
-    int64_t n = attempts > 0 ? attempts - 1 : 0;
-    int64_t most = n < 12 && first << n < cap ? first << n : cap;
-    int64_t wait = (int64_t)rand_below((uint64_t)most + 1);
-    int64_t asked = retry_after_ms < DAY_MS ? retry_after_ms : DAY_MS;
-    return wait > asked ? wait : asked;
-}
 
 static int64_t max_bytes(const struct job *j)
 {
@@ -37,94 +20,17 @@ enum tier job_tier(const struct job *j)
     return j->source.level == LEVEL_PUBLIC ? TIER_PUBLIC : TIER_RESTRICTED;
 }
 
-/* ---- ending without effect ------------------------------------------------------------------- */
-
-static enum work_result result_of(enum inbox_end end, bool dead)
-{
-    if (dead)
-        return WORK_DEAD;
-    return end == INBOX_NOOP ? WORK_NOOP : end == INBOX_RETRY ? WORK_RETRY : WORK_FAILED;
-}
-
-static const char *word_of(enum inbox_end end)
-{
-    static const char *const words[] = {"noop", "failed", "retry", "rejected"};
-    return words[end];
-}
-
-enum rc job_next(const struct job *j, struct ledger *l, struct err *err)
-{
-    return j->env->next ? j->env->next(j->env->next_ctx, l, err) : RC_OK;
-}
-
-/* A run that is tried again has not failed yet, and one that found nothing to do is no news. A replay tells
- * nothing a second time. */
-static bool tells_failure(const struct job *j)
-{
-    const struct facts *f = &j->facts;
-    return f->lineage && !j->env->again && !j->replayed &&
-           (j->dead || strcmp(f->result, "failed") == 0);
-}
-
-static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
-{
-    const struct job *j = ctx;
-    if (tells_failure(j))
-        TRY(outbox_put(l, j->claim->run_id, OUTBOX_OPENLINEAGE, STR("{}"), j->facts.finalized_at,
-                       err));
-    if (j->also)
-        TRY(j->also(ctx, l, err));
-    return job_next(j, l, err);
-}
-
-/* wait_ms counts for INBOX_RETRY only. `also` is written with it. */
-static enum rc finish_with(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
-                           run_also_fn *also, struct err *err)
-{
-    const struct candidate *c = &j->claim->cand;
-    struct facts *f = &j->facts;
-    int64_t now = clock_now();
-    struct inbox_finish fin = {.cand_no = c->no,
-                               .src_no = c->src_no,
-                               .lease_token = c->lease_token,
-                               .run_id = j->claim->run_id,
-                               .end = end,
-                               .reason = reason,
-                               .qa = f->qa.report,
-                               .max_attempts = j->denied ? 0 : j->env->inst->conf.max_attempts,
-                               .approved = j->claim->resumed,
-                               .also = finish_also,
-                               .also_ctx = j};
-    j->also = also;
-    f->finalized_at = now;
-    f->result = word_of(end);
-    f->reason = reason;
-    f->item_id = NULL; /* nothing came of it */
-    if (f->source)
-        TRY(prov_render(j->env->arena, f, &fin.prov, err));
-    fin.next_attempt_at = now + wait_ms;
-    TRY(inbox_finish(j->env->ledger, &fin, now, &j->dead, err));
-    j->ended = true;
-    j->end.result = result_of(end, j->dead);
-    j->end.reason = reason;
-    return RC_OK;
-}
-
-static enum rc finish(struct job *j, enum inbox_end end, const char *reason, int64_t wait_ms,
-                      struct err *err)
-{
-    return finish_with(j, end, reason, wait_ms, NULL, err);
-}
-
+/* Who raised a level meanwhile must not find the public rows of the old one written after. */
 enum rc job_project(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
+    TRY(source_unmoved(l, &j->source, err));
     return project_source(l, j->env->inst, &j->source, j->facts.finalized_at, err);
 }
 
 /* ---- gate ------------------------------------------------------------------------------------ */
 
-static void begin_facts(struct job *j)
+void job_begin_facts(struct job *j)
 {
     j->facts = (struct facts){.source = &j->source,
                               .cand = &j->claim->cand,
@@ -164,7 +70,7 @@ static enum rc learn_form(void *ctx, struct ledger *l, struct err *err)
 static enum rc end_byte_only(struct job *j, const struct sha256 *sha, struct err *err)
 {
     j->form = *sha;
-    return finish_with(j, INBOX_NOOP, BYTE_ONLY, 0, learn_form, err);
+    return job_finish_with(j, INBOX_NOOP, BYTE_ONLY, 0, learn_form, err);
 }
 
 static enum rc meet_head(void *ctx, struct ledger *l, struct err *err)
@@ -178,7 +84,7 @@ static enum rc end_known(struct job *j, const struct sha256 *sha, const char *sa
 {
     bool twin = false;
     if (is_head(j, sha))
-        return finish_with(j, INBOX_NOOP, same, 0, meet_head, err);
+        return job_finish_with(j, INBOX_NOOP, same, 0, meet_head, err);
     if (j->head.version > 0 && !j->head.deleted)
         TRY(twin_known(j->env->ledger, j->source.no, &j->head.sha, sha, &twin, err));
     return twin ? end_byte_only(j, sha, err) : RC_OK;
@@ -189,7 +95,7 @@ static enum rc end_rejected(struct job *j, struct err *err)
 {
     bool rejected;
     TRY(inbox_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
-    return rejected ? finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
+    return rejected ? job_finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
 }
 
 static enum rc gate(struct job *j, struct err *err)
@@ -197,19 +103,19 @@ static enum rc gate(struct job *j, struct err *err)
     const struct candidate *c = &j->claim->cand;
     TRY(source_by_no(j->env->ledger, j->env->arena, c->src_no, &j->source, err));
     TRY(head_get(j->env->ledger, j->env->arena, c->src_no, &j->head, err));
-    begin_facts(j);
+    job_begin_facts(j);
     j->end.level = j->source.level;
     (void)source_log_name(&j->source, j->end.source);
     if (j->claim->resumed)
         TRY(end_rejected(j, err));
-    if (j->ended)
+    if (j->write)
         return RC_OK;
     if (j->source.retired_at >= 0 && !job_is_rollback(j))
-        return finish(j, INBOX_NOOP, "SOURCE_RETIRED", 0, err);
+        return job_finish(j, INBOX_NOOP, "SOURCE_RETIRED", err);
     if (!j->claim->resumed && source_is_unlisted(&j->source) && !job_claims_gone(j))
-        return finish(j, INBOX_NOOP, "UNLISTED", 0, err); /* a check was under way meanwhile */
+        return job_finish(j, INBOX_NOOP, "UNLISTED", err); /* a check was under way meanwhile */
     if (j->claim->resumed && j->head.cand_no > c->no)
-        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
     if (!j->claim->resumed && c->has_sha)
         return end_known(j, &c->sha, "SAME_AS_HEAD", err);
     return RC_OK;
@@ -217,49 +123,17 @@ static enum rc gate(struct job *j, struct err *err)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static enum outcome outcome_of(const char *reason)
-{
-    static const struct {
-        const char *reason;
-        enum outcome outcome;
-    } rows[] = {{"GONE", OUTCOME_gone},
-                {"DENIED", OUTCOME_denied},
-                {"RATE_LIMITED", OUTCOME_rate_limited},
-                {"NOT_READY", OUTCOME_not_ready},
-                {"BLOCKED", OUTCOME_blocked}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (strcmp(rows[i].reason, reason) == 0)
-            return rows[i].outcome;
-    return OUTCOME_unavailable;
-}
-
-/* The listing has said its word about this version of an entry and will not repeat it: when this was
- * the last try, the scheduler goes on. */
-static enum rc miss_entry(void *ctx, struct ledger *l, struct err *err)
-{
-    const struct job *j = ctx;
-    const struct facts *f = &j->facts;
-    if (!source_is_entry(&j->source) || (strcmp(f->result, "retry") == 0 && !j->dead))
-        return RC_OK;
-    TRY(check_missed(l, j->source.no, outcome_of(f->reason), f->reason, f->finalized_at,
-                     f->finalized_at + MISSED_AGAIN_MS, err));
-    return job_project(ctx, l, err);
-}
-
-static enum rc get_bytes(struct job *j, struct err *err)
+/* From where they are already; RC_NOT_FOUND when the upstream must be asked. */
+static enum rc get_near(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
     const struct candidate *c = &j->claim->cand;
-    enum rc rc = RC_NOT_FOUND;
     TRY(store_begin(e->store, &j->put, err));
     if (e->again)
         return bytes_from_store(e->store, e->again, j->put, &j->bytes, err);
-    if (c->has_sha)
-        rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
-    if (rc != RC_NOT_FOUND)
-        return rc;
-    return bytes_fetch(e->arena, e->inst, e->engine, &j->source, max_bytes(j), j->put, e->tick,
-                       e->tick_ctx, &j->bytes, err);
+    if (!c->has_sha)
+        return RC_NOT_FOUND;
+    return bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
 }
 
 /* A listing cannot be fetched: the upstream has pages, and how to read them is the detectors'
@@ -271,39 +145,35 @@ static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
     return job_project(ctx, l, err);
 }
 
-static enum rc get_listing(struct job *j, struct err *err)
+static enum rc ask_for_bytes(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    const struct candidate *c = &j->claim->cand;
-    enum rc rc = RC_NOT_FOUND;
-    if (j->head.cand_no > c->no)
-        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
-    TRY(store_begin(e->store, &j->put, err));
-    if (e->again)
-        return bytes_from_store(e->store, e->again, j->put, &j->bytes, err);
-    if (c->has_sha)
-        rc = bytes_from_spool(e->arena, e->inst, &c->sha, j->put, &j->bytes, err);
-    if (rc == RC_NOT_FOUND)
-        return finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
-    return rc;
+    if (job_is_listing(j) && j->head.cand_no > j->claim->cand.no)
+        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
+    enum rc rc = get_near(j, err);
+    if (rc != RC_NOT_FOUND || e->again)
+        return rc;
+    if (job_is_listing(j))
+        return job_finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
+    return bytes_ask(e->arena, e->inst, e->engine, &j->source, max_bytes(j), j->put, &j->transfer,
+                     err);
 }
 
 static enum rc take_in(struct job *j, struct err *err)
 {
     bool blocked;
-    TRY(job_is_listing(j) ? get_listing(j, err) : get_bytes(j, err));
-    if (j->ended)
-        return RC_OK;
+    if (j->transfer)
+        TRY(bytes_take(j->transfer, &j->bytes, err));
     j->end.bytes = j->bytes.size;
     if (j->bytes.end != BYTES_OK)
-        return finish_with(
+        return job_finish_with(
             j, j->bytes.end == BYTES_RETRY ? INBOX_RETRY : INBOX_FAILED, j->bytes.reason,
-            job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), miss_entry, err);
+            job_backoff(j->claim->cand.attempts, j->bytes.retry_after_ms), job_miss_entry, err);
     TRY(end_known(j, &j->bytes.sha, "SAME_BYTES", err));
-    if (j->ended)
+    if (j->write)
         return RC_OK;
     TRY(job_is_blocked(j, &j->bytes.sha, &blocked, err));
-    return blocked ? finish(j, INBOX_NOOP, JOB_ROLLED_BACK, 0, err) : RC_OK;
+    return blocked ? job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK, err) : RC_OK;
 }
 
 void job_close_fd(int *fd)
@@ -322,7 +192,7 @@ static enum rc count_entries(struct job *j, int fd, struct err *err)
         rc = entries_diff(&none, &j->listing, NULL, NULL, &counts, err);
     if (rc == RC_OK)
         j->facts.qa.features = counts.total;
-    return rc == RC_INVALID ? finish(j, INBOX_FAILED, "PARSE_ERROR", 0, err) : rc;
+    return rc == RC_INVALID ? job_finish(j, INBOX_FAILED, "PARSE_ERROR", err) : rc;
 }
 
 /* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
@@ -345,6 +215,10 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     expect.max_bytes = max_bytes(j);
     TRY(validate(j->env->arena, fd, j->bytes.size, &expect, &now,
                  *j->before.format ? &j->before : NULL, &j->facts.qa, err));
+    j->facts.qa.media_type =
+        arena_strdup(j->env->arena, j->facts.qa.media_type); /* outlives reports */
+    if (!j->facts.qa.media_type)
+        return err_set(err, RC_NOMEM, "", "no memory for a media type");
     if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)
         return count_entries(j, fd, err);
     if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
@@ -365,7 +239,7 @@ static enum rc take_held(struct job *j, struct err *err)
     j->facts.reviewer = j->held.reviewer;
     j->facts.note = j->held.note;
     if (is_head(j, &j->bytes.sha))
-        return finish(j, INBOX_NOOP, "SAME_BYTES", 0, err);
+        return job_finish(j, INBOX_NOOP, "SAME_BYTES", err);
     TRY(store_read(e->store, TIER_RESTRICTED, &j->held.sha, &fd, err));
     return judge(j, fd, err);
 }
@@ -382,14 +256,14 @@ static enum rc take_gone(struct job *j, struct err *err)
     const struct head *h = &j->head;
     bool blocked;
     if (h->version == 0)
-        return finish(j, INBOX_NOOP, "NO_HEAD", 0, err);
+        return job_finish(j, INBOX_NOOP, "NO_HEAD", err);
     if (h->deleted)
-        return finish(j, INBOX_NOOP, "ALREADY_DELETED", 0, err);
+        return job_finish(j, INBOX_NOOP, "ALREADY_DELETED", err);
     if (h->cand_no > j->claim->cand.no)
-        return finish(j, INBOX_NOOP, "SUPERSEDED", 0, err);
+        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
     TRY(job_is_blocked(j, NULL, &blocked, err));
     if (blocked)
-        return finish(j, INBOX_NOOP, JOB_ROLLED_BACK, 0, err);
+        return job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK, err);
     j->bytes = (struct bytes){.reason = "", .sha = h->sha, .size = h->size};
     j->facts.qa.features = -1;
     if (!j->claim->resumed)
@@ -405,47 +279,8 @@ static enum rc take_gone(struct job *j, struct err *err)
 static enum rc check(struct job *j, struct err *err)
 {
     TRY(judge(j, store_put_fd(j->put), err));
-    if (!j->ended && j->facts.qa.outcome == VERDICT_FAIL)
-        return finish(j, INBOX_FAILED, j->facts.qa.reason, 0, err);
-    return RC_OK;
-}
-
-/* That something waits is told only where the level shows it. A promotion after approval has no
- * validators to tell the clocks by, so they are moved here. */
-static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
-{
-    const struct job *j = ctx;
-    if (!job_claims_gone(j))
-        TRY(job_has_object(j, TIER_RESTRICTED, err));
-    if (j->bytes.fetched)
-        TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
-    TRY(job_record_gate(j, l, err));
-    if (redact_shows(j->source.level, "held"))
-        TRY(job_project(ctx, l, err));
-    return job_next(j, l, err);
-}
-
-static enum rc hold(struct job *j, const char *reason, struct err *err)
-{
-    const struct candidate *c = &j->claim->cand;
-    struct hold h = {.cand_no = c->no,
-                     .lease_token = c->lease_token,
-                     .src_no = c->src_no,
-                     .run_id = j->claim->run_id,
-                     .event_id = c->event_id,
-                     .reason = reason,
-                     .sha = j->bytes.sha,
-                     .size = j->bytes.size,
-                     .media_type = j->facts.qa.media_type,
-                     .tier = tier_name(TIER_RESTRICTED),
-                     .qa = j->facts.qa.report};
-    j->facts.finalized_at = clock_now();
-    if (j->put)
-        TRY(store_keep(&j->put, TIER_RESTRICTED, err));
-    TRY(promote_hold(j->env->ledger, &h, j->facts.finalized_at, hold_also, j, err));
-    j->ended = true;
-    j->end.result = WORK_HELD;
-    j->end.reason = reason;
+    if (!j->write && j->facts.qa.outcome == VERDICT_FAIL)
+        return job_finish(j, INBOX_FAILED, j->facts.qa.reason, err);
     return RC_OK;
 }
 
@@ -458,10 +293,12 @@ static enum rc deny_also(void *ctx, struct ledger *l, struct err *err)
 static enum rc pass_policy(struct job *j, struct err *err)
 {
     TRY(job_gate(j, err));
-    if (j->gate.verdict == GATE_HOLD)
-        return hold(j, j->gate.reason, err);
+    if (j->gate.verdict == GATE_HOLD) {
+        job_hold(j, j->gate.reason);
+        return RC_OK;
+    }
     j->denied = j->gate.verdict == GATE_DENY;
-    return j->denied ? finish_with(j, INBOX_RETRY, j->gate.reason, 0, deny_also, err) : RC_OK;
+    return j->denied ? job_finish_with(j, INBOX_RETRY, j->gate.reason, 0, deny_also, err) : RC_OK;
 }
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
@@ -481,15 +318,22 @@ static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct e
     return store_keep(&j->put, to, err);
 }
 
+void job_stage(struct job *j, enum tier tier)
+{
+    j->stage = tier;
+    j->staged = true;
+}
+
 static enum rc stage(struct job *j, struct err *err)
 {
     enum tier tier = job_tier(j);
     TRY(pass_policy(j, err));
-    if (j->ended)
+    if (j->write)
         return RC_OK;
     if (j->claim->resumed) /* held bytes lie in the restricted tier */
         return tier == TIER_RESTRICTED ? RC_OK : copy_object(j, TIER_RESTRICTED, tier, err);
-    return store_keep(&j->put, tier, err);
+    job_stage(j, tier);
+    return RC_OK;
 }
 
 /* ---- a rollback -------------------------------------------------------------------------------- */
@@ -503,7 +347,7 @@ static enum rc take_back(struct job *j, struct err *err)
     const char *refused = NULL;
     TRY(job_find_prior(j, &refused, err));
     if (refused)
-        return finish(j, INBOX_FAILED, refused, 0, err);
+        return job_finish(j, INBOX_FAILED, refused, err);
     if (j->back.version == 0)
         return RC_OK;
     enum rc rc = store_check(j->env->store, tier, &j->bytes.sha, j->bytes.size, err);
@@ -531,89 +375,109 @@ static enum rc take_vintage(struct job *j, struct err *err)
     int64_t year;
     struct str hint = str_of(j->claim->cand.version_hint);
     if (hint.n != 4 || str_to_i64(hint, &year) != RC_OK || year < 1000)
-        return finish(j, INBOX_FAILED, "VINTAGE_UNREADABLE", 0, err);
+        return job_finish(j, INBOX_FAILED, "VINTAGE_UNREADABLE", err);
     j->vintage = (int)year;
     enum rc rc = children_missing(j->env->ledger, &j->source, j->vintage, &j->vintage_from, err);
     if (rc == RC_INVALID)
-        return finish(j, INBOX_FAILED, "VINTAGE_GAP", 0, err);
+        return job_finish(j, INBOX_FAILED, "VINTAGE_GAP", err);
     TRY(rc);
     if (j->vintage_from > j->vintage)
-        return finish(j, INBOX_NOOP, "VINTAGE_KNOWN", 0, err);
-    return finish_with(j, INBOX_NOOP, "VINTAGE_OPENED", 0, open_vintages, err);
+        return job_finish(j, INBOX_NOOP, "VINTAGE_KNOWN", err);
+    return job_finish_with(j, INBOX_NOOP, "VINTAGE_OPENED", 0, open_vintages, err);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-typedef enum rc step_fn(struct job *j, struct err *err);
-
-static enum rc run_steps(struct job *j, struct err *err)
+static step_fn *const *steps_of(const struct job *j)
 {
-    static step_fn *const fresh[] = {take_in, check, stage, job_publish, NULL};
-    static step_fn *const resumed[] = {take_held, stage, job_publish, NULL};
-    static step_fn *const gone[] = {take_gone, job_publish, NULL};
-    static step_fn *const back[] = {take_back, job_publish, NULL};
-    static step_fn *const template[] = {take_vintage, NULL};
-    TRY(gate(j, err));
-    step_fn *const *step = job_is_rollback(j)               ? back
-                           : source_is_template(&j->source) ? template
-                           : job_claims_gone(j)             ? gone
-                           : j->claim->resumed              ? resumed
-                                                            : fresh;
-    for (; *step && !j->ended; step++)
-        TRY((*step)(j, err));
-    return RC_OK;
+    static step_fn *const fresh[] = {take_in, check, stage, job_publish};
+    static step_fn *const resumed[] = {take_held, stage, job_publish};
+    static step_fn *const gone[] = {take_gone, job_publish};
+    static step_fn *const back[] = {take_back, job_publish};
+    static step_fn *const template[] = {take_vintage};
+    return job_is_rollback(j)               ? back
+           : source_is_template(&j->source) ? template
+           : job_claims_gone(j)             ? gone
+           : j->claim->resumed              ? resumed
+                                            : fresh;
 }
 
-static void begin_end(const struct job_claim *claim, struct work_end *end)
+static enum rc begin(struct job *j, struct err *err)
+{
+    TRY(gate(j, err));
+    if (j->write)
+        return RC_OK;
+    j->steps = steps_of(j);
+    return *j->steps == take_in ? ask_for_bytes(j, err) : RC_OK;
+}
+
+void job_begin_end(const struct job_claim *claim, struct work_end *end)
 {
     *end = (struct work_end){.reason = "", .level = LEVEL_SOVEREIGN};
     snprintf(end->run_id, sizeof end->run_id, "%s", claim->run_id);
     snprintf(end->source, sizeof end->source, "#%lld", (long long)claim->cand.src_no);
 }
 
-enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct work_end *ret,
-                struct err *err)
+enum rc job_begin(const struct job_env *env, const struct job_claim *claim, struct job **ret,
+                  struct err *err)
 {
-    struct job j = {.env = env, .claim = claim};
-    begin_end(claim, &j.end);
-    arena_init(&j.reports, REPORTS_MEMORY_MAX);
-    summary_none(&j.before);
-    enum rc rc = run_steps(&j, err);
-    store_drop(&j.put);
-    entries_close(&j.listing);
-    entries_close(&j.listing_before);
-    arena_release(&j.reports);
-    if (rc == RC_OK && j.end.result != WORK_RETRY)
-        bytes_forget(env->arena, env->inst, env->ledger, &claim->cand);
-    *ret = j.end;
+    struct job *j = ARENA_NEW(env->arena, struct job);
+    if (!j)
+        return err_set(err, RC_NOMEM, "", "no memory for a run");
+    *j = (struct job){.env = env, .claim = claim};
+    job_begin_end(claim, &j->end);
+    arena_init(&j->reports, REPORTS_MEMORY_MAX);
+    summary_none(&j->before);
+    enum rc rc = begin(j, err);
+    if (rc != RC_OK) {
+        job_free(&j);
+        return rc;
+    }
+    *ret = j;
+    return RC_OK;
+}
+
+bool job_waits(const struct job *j)
+{
+    return !j->write && j->transfer && !bytes_arrived(j->transfer);
+}
+
+int64_t job_size(const struct job *j)
+{
+    return j->put ? store_put_size(j->put) : 0;
+}
+
+enum rc job_decide(struct job *j, struct err *err)
+{
+    enum rc rc = RC_OK;
+    for (step_fn *const *step = j->steps; rc == RC_OK && !j->write; step++)
+        rc = (*step)(j, err);
+    arena_release(&j->reports); /* the documents are made, and hold none of it */
     return rc;
 }
 
-enum rc job_end_as(const struct job_env *env, const struct job_claim *claim, enum inbox_end end,
-                   const char *reason, int64_t max_attempts, struct err *err)
+enum rc job_run(const struct job_env *env, const struct job_claim *claim, struct work_end *ret,
+                struct err *err)
 {
-    struct job j = {.env = env, .claim = claim, .replayed = true};
-    struct instance inst = *env->inst;
-    struct job_env own = *env;
-    inst.conf.max_attempts = max_attempts;
-    own.inst = &inst;
-    j.env = &own;
-    TRY(source_by_no(env->ledger, env->arena, claim->cand.src_no, &j.source, err));
-    begin_facts(&j);
-    return finish(&j, end, reason, 0, err);
+    CLEANUP(job_free) struct job *j = NULL;
+    struct store_keep keep;
+    TRY(job_begin(env, claim, &j, err));
+    TRY(job_decide(j, err));
+    if (job_stages(j, &keep))
+        TRY(store_keep_all(env->store, &keep, 1, err));
+    TRY(job_write(j, err));
+    job_done(j, ret);
+    return RC_OK;
 }
 
-enum rc job_give_up(const struct job_env *env, const struct job_claim *claim, enum rc why,
-                    struct work_end *ret, struct err *err)
+void job_free(struct job **job)
 {
-    struct job j = {.env = env, .claim = claim};
-    bool moved = why == RC_CONFLICT; /* the documents are out of date: at once again */
-    begin_end(claim, &j.end);
-    if (source_by_no(env->ledger, env->arena, claim->cand.src_no, &j.source, err) != RC_OK)
-        j.source = (struct source){0}; /* the run must end all the same */
-    TRY(finish_with(&j, moved || rc_retryable(why) ? INBOX_RETRY : INBOX_FAILED,
-                    moved ? "HEAD_MOVED" : rc_name(why),
-                    moved ? 0 : job_backoff(claim->cand.attempts, -1), miss_entry, err));
-    *ret = j.end;
-    return RC_OK;
+    struct job *j = *job;
+    if (!j)
+        return;
+    store_drop(&j->put);
+    entries_close(&j->listing);
+    entries_close(&j->listing_before);
+    arena_release(&j->reports);
+    *job = NULL;
 }

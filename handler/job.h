@@ -12,7 +12,8 @@
  *   gate --> vintage                             a template: a source per year is opened, as a noop
  *
  * Invariants
- *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish.
+ *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish. Until then it writes
+ *      nothing to the ledger, so the ends of several runs can be one group of transactions.
  *   2. (I4) Bytes are durable in the store before that transaction begins.
  *   3. (I2, I10) Only the digest of the bytes, compared with the present head, decides whether
  *      there is a change; what the detector claimed does not.
@@ -39,7 +40,8 @@
 #include "handler/work.h"
 #include "ledger/policy.h"
 
-/* What a worker lends to its jobs. */
+typedef enum rc job_tick_fn(void *ctx, struct err *err);
+/* What a worker lends to a job. */
 struct job_env {
     struct ledger *ledger;
     const struct instance *inst;
@@ -48,11 +50,9 @@ struct job_env {
     struct inspector **inspector;
     const struct policy *policy;
     struct arena *arena;
-    bytes_tick_fn *tick;
+    job_tick_fn *tick; /* after what may have taken long; NULL: nobody waits for a sign of life */
     void *tick_ctx;
     const struct sha256 *again; /* a replay: these bytes, from the store; NULL: spool or upstream */
-    run_also_fn *next;          /* NULL, or called last in the transaction that ends the run */
-    void *next_ctx;
 };
 struct job_claim {
     struct candidate cand;
@@ -62,8 +62,28 @@ struct job_claim {
     struct run_tags tags;
 };
 
-/* Runs and ends it. RC_CONFLICT: lease or head moved meanwhile and nothing was written. Other
- * errors are ours (disk, memory, ledger); job_give_up ends the run then. */
+/* One after the other:
+ *   begin    the gate; bytes from the spool or a past version are taken, others are asked for
+ *   (waits)  until the engine of env has brought them
+ *   decide   inspects, judges, asks the policy, makes the documents: now it is known how the run ends
+ *   stages   does it need its bytes in the store? Then *ret says where
+ *   write    the transaction, or a part of a group (ledger.h), once the bytes are durable. Undone with its
+ *            group it may be called again
+ *   done     it is on disk: tells how it ended
+ *   free     at any time; what was not written never was
+ * The job is in env->arena. RC_CONFLICT: lease, head or declaration moved meanwhile. Other errors are
+ * ours (disk, memory, ledger). After any of them job_give_up ends the run. */
+struct job;
+MUST_CHECK enum rc job_begin(const struct job_env *env, const struct job_claim *claim,
+                             struct job **ret, struct err *err);
+bool job_waits(const struct job *j);
+int64_t job_size(const struct job *j); /* of the bytes so far */
+MUST_CHECK enum rc job_decide(struct job *j, struct err *err);
+bool job_stages(struct job *j, struct store_keep *ret);
+MUST_CHECK enum rc job_write(struct job *j, struct err *err);
+void job_done(struct job *j, struct work_end *ret);
+void job_free(struct job **j);
+/* All of it for one job that asks nobody: a replay. */
 MUST_CHECK enum rc job_run(const struct job_env *env, const struct job_claim *claim,
                            struct work_end *ret, struct err *err);
 /* Ends a run that met an error of ours: another try where the error may pass, else failed.

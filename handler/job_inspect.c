@@ -2,6 +2,9 @@
  * head's. */
 #include "handler/job_internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 static void options_of(const struct job *j, struct inspect_options *o)
 {
     inspect_options_default(o);
@@ -69,6 +72,16 @@ bool job_same_content(const struct job *j)
     return *now && strcmp(now, j->before.content_digest) == 0;
 }
 
+/* The new bytes, kept or not yet. */
+static enum rc open_bytes(const struct job *j, int *ret_fd, struct err *err)
+{
+    if (!j->put)
+        return store_read(j->env->store, job_tier(j), &j->bytes.sha, ret_fd, err);
+    *ret_fd = fcntl(store_put_fd(j->put), F_DUPFD_CLOEXEC, 0);
+    return *ret_fd >= 0 ? RC_OK
+                        : err_set(err, RC_IO, "", "cannot open a file: %s", strerror(errno));
+}
+
 /* The delta tells digests alone, and says so, when the sandbox could not measure. */
 static enum rc measure(struct job *j, struct err *err)
 {
@@ -79,7 +92,7 @@ static enum rc measure(struct job *j, struct err *err)
     struct inspection found;
     options_of(j, &o);
     TRY(job_open_head(j, &old, err));
-    TRY(store_read(e->store, job_tier(j), &j->bytes.sha, &now, err));
+    TRY(open_bytes(j, &now, err));
     TRY(inspector_compare(*e->inspector, old, now, &o, &j->reports, &found, err));
     j->facts.compared = found.root;
     diff_measure(&j->diff, found.root);

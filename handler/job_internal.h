@@ -1,6 +1,6 @@
 /* job_internal: what the files of a job share. job.c takes the bytes in, job_inspect.c has them
- * inspected and compared, job_gate.c asks the policy, job_publish.c makes them a version, job_rollback.c says which ones an
- * operator wants back. Nobody else includes it. */
+ * inspected and compared, job_gate.c asks the policy, job_publish.c makes them a version, job_rollback.c says
+ * which ones an operator wants back, job_end.c ends what has no effect. Nobody else includes it. */
 #ifndef FRESHET_HANDLER_JOB_INTERNAL_H
 #define FRESHET_HANDLER_JOB_INTERNAL_H
 
@@ -11,12 +11,18 @@
 #include "handler/job.h"
 #include "ledger/rollback.h"
 
+typedef enum rc step_fn(struct job *j, struct err *err);
+
 struct job {
     const struct job_env *env;
     const struct job_claim *claim;
     struct source source;
     struct head head;
-    struct store_put *put; /* until staged */
+    step_fn *const *steps;     /* of this kind of run, once it is past the gate */
+    struct transfer *transfer; /* under way, or arrived; NULL: the upstream is not asked */
+    struct store_put *put;     /* until it is kept */
+    bool staged;               /* it is to be kept, in this tier: */
+    enum tier stage;
     struct bytes bytes;
     struct held_run held;                   /* when resumed */
     struct entries listing, listing_before; /* of a manifest source, open from check to the end */
@@ -30,12 +36,14 @@ struct job {
     struct gate gate;          /* what the policy says, once facts.gate is set */
     struct facts facts;
     struct work_end end;
-    bool ended;
-    bool denied;        /* by the policy: no other try by itself */
-    bool dead;          /* it was the last try */
-    bool replayed;      /* it ends as its log says */
-    struct sha256 form; /* bytes that say what the head says, when the run ends so */
-    run_also_fn *also;  /* of a run that ends without effect; may be NULL */
+    step_fn *write;             /* how it ends, once that is decided: one transaction */
+    struct inbox_finish finish; /* of one that ends without effect */
+    struct promotion promotion; /* of one that is promoted */
+    bool denied;                /* by the policy: no other try by itself */
+    bool dead;                  /* it was the last try */
+    bool replayed;              /* it ends as its log says */
+    struct sha256 form;         /* bytes that say what the head says, when the run ends so */
+    run_also_fn *also;          /* of a run that ends without effect; may be NULL */
 };
 
 enum tier job_tier(const struct job *j);
@@ -69,8 +77,20 @@ MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a
  * row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
 MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct err *err);
-/* The last words in the transaction that ends the run are the worker's. */
-MUST_CHECK enum rc job_next(const struct job *j, struct ledger *l, struct err *err);
+/* Decides that it ends without effect: noop, failed, or another try after wait_ms. `also` is written with
+ * it; NULL: nothing. */
+MUST_CHECK enum rc job_finish_with(struct job *j, enum inbox_end end, const char *reason,
+                                   int64_t wait_ms, run_also_fn *also, struct err *err);
+MUST_CHECK enum rc job_finish(struct job *j, enum inbox_end end, const char *reason,
+                              struct err *err);
+/* A run_also_fn for who ends without the bytes of an entry. */
+MUST_CHECK enum rc job_miss_entry(void *ctx, struct ledger *l, struct err *err);
+/* Decides that it waits for a person. */
+void job_hold(struct job *j, const char *reason);
+/* The bytes are to be kept in this tier before the end is written. */
+void job_stage(struct job *j, enum tier tier);
+void job_begin_facts(struct job *j);
+void job_begin_end(const struct job_claim *claim, struct work_end *end);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */
 MUST_CHECK enum rc job_publish(struct job *j, struct err *err);
 void job_close_fd(int *fd); /* fits CLEANUP */

@@ -178,20 +178,24 @@ static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
     if (j->facts.manifest_id && !j->env->again) /* replayed children have rows of their own */
         TRY(children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,
                             &j->listing, j->facts.finalized_at, err));
-    return job_next(j, l, err);
+    return RC_OK;
+}
+
+static enum rc write_promotion(struct job *j, struct err *err)
+{
+    TRY(promote(j->env->ledger, &j->promotion, j->facts.finalized_at, publish_also, j, &j->end.seq,
+                err));
+    j->end.result = WORK_PROMOTED;
+    j->end.version = j->promotion.version;
+    return RC_OK;
 }
 
 enum rc job_publish(struct job *j, struct err *err)
 {
-    struct promotion p = {0};
     TRY(compare(j, err));
     TRY(complete_facts(j, err));
-    fill_promotion(j, &p);
-    TRY(render(j, &p, err));
-    TRY(promote(j->env->ledger, &p, j->facts.finalized_at, publish_also, j, &j->end.seq, err));
-    j->ended = true;
-    j->end.result = WORK_PROMOTED;
-    j->end.reason = "";
-    j->end.version = p.version;
+    fill_promotion(j, &j->promotion);
+    TRY(render(j, &j->promotion, err));
+    j->write = write_promotion;
     return RC_OK;
 }

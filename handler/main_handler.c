@@ -1,9 +1,9 @@
 /* freshet-handler: works off the inbox until it is told to stop. Several may run.
  *
- *   claim, run, claim, run, … nothing ready: wait for a write to the ledger or the next attempt
+ *   claim some, run them, claim more, … nothing ready: wait for a write to the ledger or the next attempt
  *
  * Invariants
- *   1. SIGTERM and SIGINT: the current run is finished, then the process ends. A second one is not
+ *   1. SIGTERM and SIGINT: runs that were begun are finished, then the process ends. A second one is not
  *      needed: kill -9 at any time leaves nothing that the next start does not put right (I1).
  *   2. One log line per run, with a stable code and without anything withheld (I8).
  *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
@@ -46,8 +46,9 @@ struct handler {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void tell(const struct work_end *e)
+static void tell(void *ctx, const struct work_end *e)
 {
+    (void)ctx;
     static const char *const codes[] = {
         [WORK_PROMOTED] = "run.promoted", [WORK_NOOP] = "run.noop",   [WORK_FAILED] = "run.failed",
         [WORK_HELD] = "run.held",         [WORK_RETRY] = "run.retry", [WORK_DEAD] = "run.dead"};
@@ -103,13 +104,10 @@ static enum rc idle(struct handler *h, struct err *err)
 
 static enum rc turn(struct handler *h, struct err *err)
 {
-    enum work_result r;
     int64_t freed = 0;
     TRY(worker_beat(h->worker, err));
-    enum rc rc = work_one(h->worker, &r, err);
+    enum rc rc = work_some(h->worker, tell, NULL, err);
     read_signals(h);
-    if (rc == RC_OK)
-        tell(work_last(h->worker));
     if (rc != RC_NOT_FOUND)
         return rc;
     TRY(worker_reclaim(h->worker, &freed, err));
@@ -137,7 +135,7 @@ static enum rc run_until_stopped(struct handler *h, struct err *err)
         say_waiting(h, rc, err);
         TRY(idle(h, err));
     }
-    return RC_OK;
+    return work_finish(h->worker, tell, NULL, err);
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
@@ -185,7 +183,6 @@ static enum rc start(struct handler *h, const char *dir, struct err *err)
     TRY(ledger_open(h->inst.dir, LEDGER_WRITE, digest_sha256, &h->ledger, err));
     TRY(worker_new(h->ledger, &h->inst, &h->worker, err));
     worker_heartbeat(h->worker, "handler");
-    worker_chain(h->worker);
     log_event(LOG_INFO, "handler.started", LOG_S("dir", h->inst.dir));
     return RC_OK;
 }

@@ -17,6 +17,7 @@
 #define TMP "tmp"
 #define TMP_PREFIX_MAX 24
 #define CHUNK (256u << 10)
+#define SYNC_ALL_FROM 8 /* objects: with fewer their files and folders are synced one by one */
 #define FLOOR_EVERY (16 << 20) /* bytes written between two looks at the free space */
 
 struct store {
@@ -25,7 +26,7 @@ struct store {
     bool top_synced[TIER_COUNT];
     bool known[TIER_COUNT][256];               /* ab/, and */
     uint8_t known_deep[TIER_COUNT][65536 / 8]; /* ab/cd/, a bit each: made, and synced by us */
-    struct store_put *open;                    /* at most one */
+    uint64_t puts;                             /* begun so far: temporary names differ */
 };
 
 struct store_put {
@@ -35,7 +36,7 @@ struct store_put {
     int64_t size, floor_at; /* floor_at: look at the free space again from this size on */
     struct sha256 sha;
     bool sealed;
-    char name[TMP_PREFIX_MAX + 16];
+    char name[TMP_PREFIX_MAX + 40];
 };
 
 const char *tier_name(enum tier t)
@@ -53,12 +54,16 @@ void store_path(enum tier tier, const struct sha256 *sha, char out[STORE_PATH_MA
 /* ---- syncing --------------------------------------------------------------------------------- */
 
 /* Invariant 4. */
-static void sync_or_die(int fd, const char *what)
+static void die_of_sync(const char *what)
 {
-    if (fsync(fd) == 0)
-        return;
     log_event(LOG_ERROR, "store.fsync_failed", LOG_S("what", what), LOG_S("why", strerror(errno)));
     abort();
+}
+
+static void sync_or_die(int fd, const char *what)
+{
+    if (fsync(fd) != 0)
+        die_of_sync(what);
 }
 
 static enum rc sync_dir(const struct store *s, const char *path, struct err *err)
@@ -78,19 +83,22 @@ static enum rc make_dir(const struct store *s, const char *path, struct err *err
     return err_set(err, RC_IO, "", "cannot make store/%s: %s", path, strerror(errno));
 }
 
-/* The parents of a path, outermost first: fn("public"), fn("public/sha256"), ... */
-static enum rc each_parent(const struct store *s, const char *path, size_t skip,
-                           enum rc (*fn)(const struct store *s, const char *path, struct err *err),
-                           struct err *err)
+/* The n-th parent of a path, outermost first: "public", "public/sha256", ... False beyond the last. */
+static bool parent_of(const char *path, size_t n, char out[STORE_PATH_MAX])
 {
-    char part[STORE_PATH_MAX];
-    size_t level = 0;
-    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-        if (level++ < skip)
-            continue;
-        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        TRY(fn(s, part, err));
-    }
+    const char *slash = strchr(path, '/');
+    while (slash && n-- > 0)
+        slash = strchr(slash + 1, '/');
+    if (slash)
+        snprintf(out, STORE_PATH_MAX, "%.*s", (int)(slash - path), path);
+    return slash != NULL;
+}
+
+static enum rc make_parents(const struct store *s, const char *path, struct err *err)
+{
+    char dir[STORE_PATH_MAX];
+    for (size_t i = 0; parent_of(path, i, dir); i++)
+        TRY(make_dir(s, dir, err));
     return RC_OK;
 }
 
@@ -105,24 +113,38 @@ static void set_known(struct store *s, enum tier tier, const struct sha256 *sha)
     unsigned n = sha->b[0] * 256u + sha->b[1];
     s->known_deep[tier][n / 8] |= (uint8_t)(1u << n % 8);
     s->known[tier][sha->b[0]] = true;
+    s->top_synced[tier] = true;
+}
+
+/* Folders that are to be synced, each once. */
+struct folders {
+    char path[SYNC_ALL_FROM * 3 + TIER_COUNT + 1][STORE_PATH_MAX];
+    size_t n;
+};
+
+static void add_folder(struct folders *f, const char *path)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->path[i], path) == 0)
+            return;
+    snprintf(f->path[f->n++], STORE_PATH_MAX, "%s", path);
 }
 
 /* The name is in ab/cd: every time. cd is in ab, ab is in sha256, and so on: once. */
-static enum rc sync_path(struct store *s, enum tier tier, const struct sha256 *sha,
-                         const char *path, struct err *err)
+static void add_folders(struct folders *f, const struct store *s, enum tier tier,
+                        const struct sha256 *sha)
 {
-    TRY(each_parent(s, path,
-                    is_known(s, tier, sha)      ? 3
+    char path[STORE_PATH_MAX], dir[STORE_PATH_MAX];
+    store_path(tier, sha, path);
+    for (size_t i = is_known(s, tier, sha)      ? 3
                     : s->known[tier][sha->b[0]] ? 2
-                                                : 1,
-                    sync_dir, err));
-    set_known(s, tier, sha);
+                                                : 1;
+         parent_of(path, i, dir); i++)
+        add_folder(f, dir);
     if (s->top_synced[tier])
-        return RC_OK;
-    TRY(sync_dir(s, tier_name(tier), err));
-    TRY(sync_dir(s, ".", err));
-    s->top_synced[tier] = true;
-    return RC_OK;
+        return;
+    add_folder(f, tier_name(tier));
+    add_folder(f, ".");
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -202,7 +224,8 @@ static enum rc open_temp(struct store_put *p, struct err *err)
 {
     char prefix[TMP_PREFIX_MAX], path[sizeof TMP + sizeof p->name];
     slot_prefix(p->store->slot, prefix);
-    snprintf(p->name, sizeof p->name, "%s%ld", prefix, (long)getpid());
+    snprintf(p->name, sizeof p->name, "%s%ld-%llu", prefix, (long)getpid(),
+             (unsigned long long)p->store->puts++);
     snprintf(path, sizeof path, TMP "/%s", p->name);
     p->fd = openat(p->store->dir, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
     if (p->fd < 0)
@@ -212,15 +235,12 @@ static enum rc open_temp(struct store_put *p, struct err *err)
 
 enum rc store_begin(struct store *s, struct store_put **ret, struct err *err)
 {
-    if (s->open)
-        return err_set(err, RC_INTERNAL, "", "an object is being written already");
     TRY(check_floor(s, err));
     struct store_put *p = calloc(1, sizeof *p);
     if (!p)
         return err_set(err, RC_NOMEM, "", "no memory for an object of the store");
     *p = (struct store_put){.store = s, .fd = -1, .floor_at = FLOOR_EVERY};
     p->digest = digest_new();
-    s->open = p;
     enum rc rc = p->digest ? open_temp(p, err) : err_set(err, RC_NOMEM, "", "no memory to hash");
     if (rc != RC_OK) {
         store_drop(&p);
@@ -285,34 +305,102 @@ int store_put_fd(const struct store_put *p)
     return p->fd;
 }
 
+int64_t store_put_size(const struct store_put *p)
+{
+    return p->size;
+}
+
 static void put_free(struct store_put **p)
 {
     if ((*p)->fd >= 0)
         close((*p)->fd);
     digest_free(&(*p)->digest);
-    (*p)->store->open = NULL;
     free(*p);
     *p = NULL;
 }
 
-enum rc store_keep(struct store_put **put, enum tier tier, struct err *err)
+static enum rc prepare_name(const struct store_keep *k, struct err *err)
 {
-    struct store_put *p = *put;
-    struct store *s = p->store;
-    char path[STORE_PATH_MAX], temp[sizeof TMP + sizeof p->name];
+    const struct store_put *p = *k->put;
+    char path[STORE_PATH_MAX];
     if (!p->sealed)
         return err_set(err, RC_INTERNAL, "", "an object must be sealed before it is kept");
-    store_path(tier, &p->sha, path);
+    store_path(k->tier, &p->sha, path);
+    return is_known(p->store, k->tier, &p->sha) ? RC_OK : make_parents(p->store, path, err);
+}
+
+static enum rc give_name(const struct store_keep *k, struct err *err)
+{
+    struct store_put *p = *k->put;
+    char path[STORE_PATH_MAX], temp[sizeof TMP + sizeof p->name];
+    if (!p->name[0])
+        return RC_OK; /* by an earlier try, which failed later */
+    store_path(k->tier, &p->sha, path);
     snprintf(temp, sizeof temp, TMP "/%s", p->name);
-    if (!is_known(s, tier, &p->sha))
-        TRY(each_parent(s, path, 0, make_dir, err));
-    sync_or_die(p->fd, "file");
-    if (renameat(s->dir, temp, s->dir, path) != 0)
+    if (renameat(p->store->dir, temp, p->store->dir, path) != 0)
         return err_set(err, RC_IO, "", "cannot name an object: %s", strerror(errno));
     p->name[0] = 0; /* nothing is left to remove */
-    TRY(sync_path(s, tier, &p->sha, path, err));
-    put_free(put);
     return RC_OK;
+}
+
+/* Many files and folders at once are cheaper with the whole filesystem. What others write to it meanwhile is
+ * waited for too, which is why few are not. */
+static void sync_all_or_die(const struct store *s)
+{
+    if (syncfs(s->dir) != 0)
+        die_of_sync("filesystem");
+}
+
+static void sync_files(const struct store *s, const struct store_keep *k, size_t n)
+{
+    if (n >= SYNC_ALL_FROM) {
+        sync_all_or_die(s);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        sync_or_die((*k[i].put)->fd, "file");
+}
+
+static enum rc sync_folders(const struct store *s, const struct store_keep *k, size_t n,
+                            struct err *err)
+{
+    struct folders f = {.n = 0};
+    for (size_t i = 0; i < n; i++)
+        add_folders(&f, s, k[i].tier, &(*k[i].put)->sha);
+    for (size_t i = 0; i < f.n; i++)
+        TRY(sync_dir(s, f.path[i], err));
+    return RC_OK;
+}
+
+static enum rc sync_names(struct store *s, const struct store_keep *k, size_t n, struct err *err)
+{
+    if (n >= SYNC_ALL_FROM)
+        sync_all_or_die(s);
+    else
+        TRY(sync_folders(s, k, n, err));
+    for (size_t i = 0; i < n; i++)
+        set_known(s, k[i].tier, &(*k[i].put)->sha);
+    return RC_OK;
+}
+
+enum rc store_keep_all(struct store *s, const struct store_keep *k, size_t n, struct err *err)
+{
+    if (n > STORE_KEEP_MAX)
+        return err_set(err, RC_INTERNAL, "", "more than %d objects at once", STORE_KEEP_MAX);
+    for (size_t i = 0; i < n; i++)
+        TRY(prepare_name(&k[i], err));
+    sync_files(s, k, n);
+    for (size_t i = 0; i < n; i++)
+        TRY(give_name(&k[i], err));
+    TRY(sync_names(s, k, n, err));
+    for (size_t i = 0; i < n; i++)
+        put_free(k[i].put);
+    return RC_OK;
+}
+
+enum rc store_keep(struct store_put **put, enum tier tier, struct err *err)
+{
+    return store_keep_all((*put)->store, &(struct store_keep){put, tier}, 1, err);
 }
 
 void store_drop(struct store_put **p)

@@ -35,7 +35,6 @@ void store_close(struct store **s);
 /* Removes the temporary files of a slot whose owner is dead. */
 void store_sweep(struct store *s, int slot);
 
-/* One object at a time. */
 MUST_CHECK enum rc store_begin(struct store *s, struct store_put **ret, struct err *err);
 MUST_CHECK enum rc store_add(struct store_put *p, const void *bytes, size_t n, struct err *err);
 /* Forgets all bytes added so far: the transfer starts anew. */
@@ -44,8 +43,17 @@ MUST_CHECK enum rc store_restart(struct store_put *p, struct err *err);
 void store_seal(struct store_put *p, struct sha256 *ret, int64_t *ret_size);
 /* The sealed bytes, for reading with pread. Owned by p. */
 int store_put_fd(const struct store_put *p);
+int64_t store_put_size(const struct store_put *p); /* of the bytes so far */
 /* Makes the sealed bytes durable under their name and ends p. On failure p lives on. */
 MUST_CHECK enum rc store_keep(struct store_put **p, enum tier tier, struct err *err);
+/* The same for several, which wait for the disk together. On failure all live on, and may be kept anew. */
+#define STORE_KEEP_MAX 64
+struct store_keep {
+    struct store_put **put;
+    enum tier tier;
+};
+MUST_CHECK enum rc store_keep_all(struct store *s, const struct store_keep *k, size_t n,
+                                  struct err *err);
 /* Ends p without effect; fits CLEANUP, no-op for NULL. */
 void store_drop(struct store_put **p);
 

@@ -14,15 +14,13 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/log.h"
-#include "core/version.h"
-#include "handler/facts.h"
-#include "handler/job.h"
+#include "handler/batch.h"
 #include "handler/levels.h"
 #include "handler/outbox.h"
-#include "ledger/rollback.h"
 
-#define SLOTS_MAX 256               /* workers of one instance, all programs together */
-#define JOB_MEMORY_MAX (256u << 20) /* documents of one change; bytes and parsing have their own */
+#define SLOTS_MAX 256 /* workers of one instance, all programs together */
+#define REPLAY_MEMORY_MAX                                                                          \
+    (256u << 20) /* documents of one change; bytes and parsing have their own */
 #define POLICY_MEMORY_MAX (32u << 20)
 #define HEARTBEAT_MS 5000
 #define OWNER_MAX 24
@@ -34,16 +32,14 @@ struct worker {
     struct store *store;
     struct fetch *engine;        /* made by the first fetch, kept for its connections */
     struct inspector *inspector; /* made by the first file, kept for its processes */
-    struct arena arenas[2];      /* of this job, and of the next */
-    struct arena *arena, *spare;
-    struct job_claim now, next;
-    bool chains, has_next;
+    char owner[OWNER_MAX];
+    struct batch *batch;
+    struct arena arena; /* of paths, and of a replayed run */
     struct arena policy_arena;
     struct policy policy;
-    struct stat policy_stat;       /* of the file that was read, st_ino 0: none */
-    const struct job_claim *claim; /* while a job runs */
-    const char *role;              /* of the heartbeat, NULL for none */
-    int64_t beat_at, renew_at;     /* clock_mono: when the next one is due */
+    struct stat policy_stat;   /* of the file that was read, st_ino 0: none */
+    const char *role;          /* of the heartbeat, NULL for none */
+    int64_t beat_at, renew_at; /* clock_mono: when the next one is due */
     struct work_end last;
 };
 
@@ -88,7 +84,7 @@ int work_lock_slot(const struct instance *inst, int slot)
 static enum rc take_slot(struct worker *w, struct err *err)
 {
     bool there = true;
-    char *dir = instance_path(w->arena, w->inst, "run");
+    char *dir = instance_path(&w->arena, w->inst, "run");
     if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
         return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
     for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
@@ -132,69 +128,6 @@ enum rc worker_reclaim(struct worker *w, int64_t *ret_n, struct err *err)
     return RC_OK;
 }
 
-/* ---- a worker -------------------------------------------------------------------------------- */
-
-static enum rc worker_start(struct worker *w, struct err *err)
-{
-    int64_t n = 0;
-    TRY(take_slot(w, err));
-    char *dir = instance_path(w->arena, w->inst, "store");
-    if (!dir)
-        return err_set(err, RC_NOMEM, "", "no memory for a worker");
-    TRY(store_open(dir, w->slot, w->inst->conf.free_bytes_min, &w->store, err));
-    TRY(reclaim_slot(w, w->slot, &n, err));
-    return worker_reclaim(w, &n, err);
-}
-
-enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
-                   struct err *err)
-{
-    struct worker *w = calloc(1, sizeof *w);
-    if (!w)
-        return err_set(err, RC_NOMEM, "", "no memory for a worker");
-    *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
-    arena_init(&w->arenas[0], JOB_MEMORY_MAX);
-    arena_init(&w->arenas[1], JOB_MEMORY_MAX);
-    w->arena = &w->arenas[0];
-    w->spare = &w->arenas[1];
-    arena_init(&w->policy_arena, POLICY_MEMORY_MAX);
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
-    enum rc rc = worker_start(w, err);
-    if (rc != RC_OK) {
-        worker_free(&w);
-        return rc;
-    }
-    *ret = w;
-    return RC_OK;
-}
-
-/* When it fails, the freed lock of the slot says the same. */
-static void give_back(struct worker *w)
-{
-    struct err err;
-    if (w->has_next &&
-        inbox_release(w->ledger, w->next.cand.no, w->next.cand.lease_token, &err) != RC_OK)
-        log_err(LOG_WARN, "handler.not_given_back", &err);
-    w->has_next = false;
-}
-
-void worker_free(struct worker **w)
-{
-    if (!*w)
-        return;
-    give_back(*w);
-    fetch_free(&(*w)->engine);
-    inspector_free(&(*w)->inspector);
-    store_close(&(*w)->store);
-    arena_release(&(*w)->arenas[0]);
-    arena_release(&(*w)->arenas[1]);
-    arena_release(&(*w)->policy_arena);
-    if ((*w)->lock >= 0)
-        close((*w)->lock);
-    free(*w);
-    *w = NULL;
-}
-
 /* ---- signs of life --------------------------------------------------------------------------- */
 
 void worker_heartbeat(struct worker *w, const char *role)
@@ -212,12 +145,7 @@ enum rc worker_beat(struct worker *w, struct err *err)
     return ledger_heartbeat(w->ledger, w->role, clock_now(), err);
 }
 
-static int64_t lease_ms(const struct worker *w)
-{
-    return w->inst->conf.lease_s * 1000;
-}
-
-/* While a transfer runs: a long one must not look like a dead worker. */
+/* While transfers run, and after each file: what takes long must not look like a dead worker. */
 static enum rc tick(void *ctx, struct err *err)
 {
     struct worker *w = ctx;
@@ -225,9 +153,75 @@ static enum rc tick(void *ctx, struct err *err)
     TRY(worker_beat(w, err));
     if (mono < w->renew_at)
         return RC_OK;
-    w->renew_at = mono + lease_ms(w) / 3;
-    return inbox_renew(w->ledger, w->claim->cand.no, w->claim->cand.lease_token,
-                       clock_now() + lease_ms(w), err);
+    w->renew_at = mono + w->inst->conf.lease_s * 1000 / 3;
+    return batch_renew(w->batch, err);
+}
+
+/* ---- a worker -------------------------------------------------------------------------------- */
+
+static struct job_env env_of(struct worker *w)
+{
+    return (struct job_env){.ledger = w->ledger,
+                            .inst = w->inst,
+                            .store = w->store,
+                            .engine = &w->engine,
+                            .inspector = &w->inspector,
+                            .policy = &w->policy,
+                            .arena = &w->arena,
+                            .tick = tick,
+                            .tick_ctx = w};
+}
+
+static enum rc worker_start(struct worker *w, struct err *err)
+{
+    int64_t n = 0;
+    TRY(take_slot(w, err));
+    char *dir = instance_path(&w->arena, w->inst, "store");
+    if (!dir)
+        return err_set(err, RC_NOMEM, "", "no memory for a worker");
+    TRY(store_open(dir, w->slot, w->inst->conf.free_bytes_min, &w->store, err));
+    TRY(reclaim_slot(w, w->slot, &n, err));
+    TRY(worker_reclaim(w, &n, err));
+    owner_name(w->slot, w->owner);
+    const struct job_env lent = env_of(w);
+    return batch_new(&lent, w->owner, &w->batch, err);
+}
+
+enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
+                   struct err *err)
+{
+    struct worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return err_set(err, RC_NOMEM, "", "no memory for a worker");
+    *w = (struct worker){.ledger = l, .inst = inst, .lock = -1, .last = {.reason = ""}};
+    arena_init(&w->arena, REPLAY_MEMORY_MAX);
+    arena_init(&w->policy_arena, POLICY_MEMORY_MAX);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not the end of us */
+    enum rc rc = worker_start(w, err);
+    if (rc != RC_OK) {
+        worker_free(&w);
+        return rc;
+    }
+    *ret = w;
+    return RC_OK;
+}
+
+void worker_free(struct worker **w)
+{
+    if (!*w)
+        return;
+    if ((*w)->batch)
+        batch_give_back((*w)->batch, true);
+    batch_free(&(*w)->batch);
+    fetch_free(&(*w)->engine);
+    inspector_free(&(*w)->inspector);
+    store_close(&(*w)->store);
+    arena_release(&(*w)->arena);
+    arena_release(&(*w)->policy_arena);
+    if ((*w)->lock >= 0)
+        close((*w)->lock);
+    free(*w);
+    *w = NULL;
 }
 
 /* ---- the policy ------------------------------------------------------------------------------- */
@@ -241,7 +235,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static enum rc read_policy(struct worker *w, struct err *err)
 {
     struct stat st = {0};
-    char *path = instance_path(w->arena, w->inst, POLICY_FILE);
+    char *path = instance_path(&w->arena, w->inst, POLICY_FILE);
     if (!path)
         return err_set(err, RC_NOMEM, "", "no memory for a path");
     bool there = stat(path, &st) == 0;
@@ -261,146 +255,96 @@ static enum rc need_policy(struct worker *w, struct err *err)
     struct err why = {0};
     enum rc rc = read_policy(w, &why);
     if (rc == RC_OK)
-        return policy_publish(w->ledger, w->arena, w->policy.tag, clock_now(), err);
-    TRY(policy_publish(w->ledger, w->arena, POLICY_CLOSED, clock_now(), err));
+        return policy_publish(w->ledger, &w->arena, w->policy.tag, clock_now(), err);
+    TRY(policy_publish(w->ledger, &w->arena, POLICY_CLOSED, clock_now(), err));
     return err_set(err, RC_CLOSED, why.field,
                    "%s. Nothing is promoted until it is right: freshet policy check", why.msg);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void begin_claim(const struct worker *w, struct job_claim *c)
-{
-    *c = (struct job_claim){
-        .at = clock_now(), .tags = {freshet_version, freshet_commit, RULES_VERSION, w->policy.tag}};
-}
-
-/* What an operator wants back goes before what the detectors found. */
-static enum rc claim(struct worker *w, const char *rollback_id, struct job_claim *ret,
-                     struct err *err)
-{
-    char owner[OWNER_MAX];
-    owner_name(w->slot, owner);
-    begin_claim(w, ret);
-    enum rc rc = rollback_claim(w->ledger, w->arena, rollback_id, owner, ret->at, lease_ms(w),
-                                &ret->tags, &ret->cand, ret->run_id, err);
-    if (rc != RC_NOT_FOUND || rollback_id)
-        return rc;
-    return inbox_claim(w->ledger, w->arena, owner, ret->at, lease_ms(w), &ret->tags, &ret->cand,
-                       ret->run_id, &ret->resumed, err);
-}
-
-void worker_chain(struct worker *w)
-{
-    w->chains = true;
-}
-
-/* A run_also_fn: the next candidate, within the transaction that ends this run. */
-static enum rc claim_next(void *ctx, struct ledger *l, struct err *err)
-{
-    struct worker *w = ctx;
-    char owner[OWNER_MAX];
-    bool rollback;
-    w->has_next = false;
-    TRY(rollback_waits(l, clock_now(), &rollback, err));
-    if (rollback)
-        return RC_OK;
-    owner_name(w->slot, owner);
-    arena_reset(w->spare);
-    begin_claim(w, &w->next);
-    enum rc rc = inbox_claim_next(l, w->spare, owner, w->next.at, lease_ms(w), &w->next.tags,
-                                  &w->next.cand, w->next.run_id, &w->next.resumed, err);
-    w->has_next = rc == RC_OK;
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
-}
-
-static struct job_env env_of(struct worker *w)
-{
-    return (struct job_env){.ledger = w->ledger,
-                            .inst = w->inst,
-                            .store = w->store,
-                            .engine = &w->engine,
-                            .inspector = &w->inspector,
-                            .policy = &w->policy,
-                            .arena = w->arena,
-                            .tick = tick,
-                            .tick_ctx = w,
-                            .next = w->chains ? claim_next : NULL,
-                            .next_ctx = w};
-}
-
-static enum rc run(struct worker *w, const struct job_claim *c, struct err *err)
-{
-    const struct job_env env = env_of(w);
-    enum rc rc = job_run(&env, c, &w->last, err);
-    if (rc == RC_OK && w->last.seq > 0)
-        outbox_wake(w->inst);
-    if (rc == RC_OK)
-        return RC_OK;
-    w->has_next = false; /* what was not committed was not claimed */
-    rc = job_give_up(&env, c, rc, &w->last, err);
-    if (rc == RC_OK)
-        return RC_OK;
-    w->has_next = false;
-    if (rc != RC_CONFLICT)
-        return rc;
-    w->last.result = WORK_RETRY; /* fenced off: the candidate is another worker's now */
-    w->last.reason = "LEASE_LOST";
-    return RC_OK;
-}
-
-/* The claim that the last commit brought, or a new one. */
-static enum rc take(struct worker *w, const char *rollback_id, struct err *err)
-{
-    struct arena *spare = w->spare;
-    if (!w->has_next || rollback_id) {
-        arena_reset(w->arena);
-        return claim(w, rollback_id, &w->now, err);
-    }
-    w->spare = w->arena;
-    w->arena = spare;
-    w->now = w->next;
-    w->has_next = false;
-    return RC_OK;
-}
-
-/* What comes before any claim. One that was made under another policy goes back, and is claimed anew. */
+/* What comes before any claim. What was claimed under another policy goes back, and is claimed anew. */
 static enum rc prepare(struct worker *w, struct err *err)
 {
     char tag[POLICY_TAG_MAX];
     memcpy(tag, w->policy.tag, sizeof tag);
+    arena_reset(&w->arena);
     enum rc rc = need_policy(w, err);
     if (rc != RC_OK || strcmp(tag, w->policy.tag) != 0)
-        give_back(w);
+        batch_give_back(w->batch, true);
     TRY(rc);
     return levels_apply(w->ledger, w->inst, clock_now(), err);
 }
 
-static enum rc work_on(struct worker *w, const char *rollback_id, enum work_result *ret,
-                       struct err *err)
+struct ends {
+    struct worker *w;
+    work_end_fn *fn; /* may be NULL */
+    void *ctx;
+};
+
+static void ended(void *ctx, const struct work_end *end)
 {
-    int64_t from = clock_mono();
+    const struct ends *e = ctx;
+    e->w->last = *end;
+    if (end->seq > 0)
+        outbox_wake(e->w->inst);
+    if (e->fn)
+        e->fn(e->ctx, end);
+}
+
+/* What an operator wants back goes before what the detectors found. RC_NOT_FOUND: nothing is in hand. */
+static enum rc take(struct worker *w, size_t max, struct err *err)
+{
     TRY(prepare(w, err));
-    TRY(take(w, rollback_id, err));
-    w->claim = &w->now;
-    w->renew_at = from + lease_ms(w) / 3;
-    enum rc rc = run(w, &w->now, err);
-    w->claim = NULL;
-    TRY(rc);
-    w->last.elapsed_ms = clock_mono() - from;
-    *ret = w->last.result;
+    enum rc rc = batch_claim_rollback(w->batch, NULL, err);
+    if ((rc == RC_OK || rc == RC_NOT_FOUND) && batch_count(w->batch) < max)
+        rc = batch_claim(w->batch, max, err);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    return batch_count(w->batch) ? RC_OK : RC_NOT_FOUND;
+}
+
+static enum rc work_on(struct worker *w, size_t refill, work_end_fn *fn, void *ctx, struct err *err)
+{
+    struct ends e = {w, fn, ctx};
+    return batch_work(w->batch, refill, ended, &e, err);
+}
+
+enum rc work_some(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
+{
+    TRY(take(w, BATCH_MAX, err));
+    return work_on(w, BATCH_MAX, fn, ctx, err);
+}
+
+static enum rc end_all(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
+{
+    while (batch_count(w->batch))
+        TRY(work_on(w, 0, fn, ctx, err));
     return RC_OK;
+}
+
+enum rc work_finish(struct worker *w, work_end_fn *fn, void *ctx, struct err *err)
+{
+    batch_give_back(w->batch, false);
+    return end_all(w, fn, ctx, err);
 }
 
 enum rc work_one(struct worker *w, enum work_result *ret, struct err *err)
 {
-    return work_on(w, NULL, ret, err);
+    TRY(take(w, 1, err));
+    TRY(end_all(w, NULL, NULL, err));
+    *ret = w->last.result;
+    return RC_OK;
 }
 
 enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_result *ret,
                       struct err *err)
 {
-    return work_on(w, rollback_id, ret, err);
+    TRY(prepare(w, err));
+    TRY(batch_claim_rollback(w->batch, rollback_id, err));
+    TRY(end_all(w, NULL, NULL, err));
+    *ret = w->last.result;
+    return RC_OK;
 }
 
 /* ---- from a replay log ------------------------------------------------------------------------- */
@@ -408,11 +352,10 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
 static enum rc claim_again(struct worker *w, const char *event, const char *run_id,
                            struct job_claim *ret, struct err *err)
 {
-    arena_reset(w->arena);
+    arena_reset(&w->arena);
     TRY(read_policy(w, err)); /* the log tells which was in force; nothing is published here */
-    struct job_claim c;
-    begin_claim(w, &c);
-    TRY(inbox_claim_again(w->ledger, w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
+    struct job_claim c = batch_new_claim(&w->policy);
+    TRY(inbox_claim_again(w->ledger, &w->arena, event, run_id, c.at, &c.tags, &c.cand, &c.resumed,
                           err));
     snprintf(c.run_id, sizeof c.run_id, "%s", run_id);
     *ret = c;
@@ -426,11 +369,7 @@ enum rc work_again(struct worker *w, const char *event, const char *run_id,
     struct job_env env = env_of(w);
     env.again = sha;
     TRY(claim_again(w, event, run_id, &c, err));
-    w->claim = &c;
-    w->renew_at = clock_mono() + lease_ms(w) / 3;
-    enum rc rc = job_run(&env, &c, &w->last, err);
-    w->claim = NULL;
-    return rc;
+    return job_run(&env, &c, &w->last, err);
 }
 
 enum rc work_end_again(struct worker *w, const char *event, const char *run_id, enum inbox_end end,
@@ -442,27 +381,23 @@ enum rc work_end_again(struct worker *w, const char *event, const char *run_id, 
     return job_end_as(&env, &c, end, reason, dead ? 0 : INT64_MAX, err);
 }
 
-static void count(struct work_counts *n, enum work_result r)
+static void count(void *ctx, const struct work_end *end)
 {
+    struct work_counts *n = ctx;
     int64_t *const counters[] = {&n->done, &n->noop, &n->failed, &n->held, &n->retry, &n->dead};
-    ++*counters[r];
+    ++*counters[end->result];
 }
 
 enum rc work_drain(struct worker *w, struct work_counts *ret, struct err *err)
 {
     struct work_counts n = {0};
-    worker_chain(w);
     for (;;) {
-        enum work_result r;
         int64_t freed = 0;
-        enum rc rc = work_one(w, &r, err);
-        if (rc == RC_OK) {
-            count(&n, r);
+        enum rc rc = work_some(w, count, &n, err);
+        if (rc == RC_OK)
             continue;
-        }
         if (rc != RC_NOT_FOUND)
             return rc;
-        arena_reset(w->arena);
         TRY(worker_reclaim(w, &freed, err)); /* somebody may have died while we worked */
         if (freed == 0)
             break;

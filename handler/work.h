@@ -3,7 +3,7 @@
  * Invariants
  *   1. A worker owns a slot lock (run/worker-<k>.lock, flock) while it lives; leases of a slot
  *      whose lock is free belong to the dead and are reclaimed at once.
- *   2. At most one candidate is leased: the next one's lease begins by the commit that ends the last.
+ *   2. Each candidate in hand (batch.h) is leased to this slot; when the worker ends in good order, none is.
  *   3. A run ends promoted or without effect (I5), by one transaction.
  */
 #ifndef FRESHET_HANDLER_WORK_H
@@ -37,10 +37,14 @@ struct worker;
 MUST_CHECK enum rc worker_new(struct ledger *l, const struct instance *inst, struct worker **ret,
                               struct err *err);
 void worker_free(struct worker **w);
-/* From now on the transaction that ends a run claims the next one too, which saves a sync each. What is
- * claimed and was not begun is given back by worker_free. */
-void worker_chain(struct worker *w);
-/* Runs the oldest rollback that was asked for, else the oldest candidate that is ready; RC_NOT_FOUND
+/* Goes on for a moment with what is in hand, with the oldest rollback that was asked for, and with the oldest
+ * candidates that are ready: fn (may be NULL) is called for each that ended. RC_NOT_FOUND when there is
+ * nothing to do. */
+typedef void work_end_fn(void *ctx, const struct work_end *end);
+MUST_CHECK enum rc work_some(struct worker *w, work_end_fn *fn, void *ctx, struct err *err);
+/* Ends what was begun, and gives back the rest: nothing is in hand then. */
+MUST_CHECK enum rc work_finish(struct worker *w, work_end_fn *fn, void *ctx, struct err *err);
+/* One alone: the oldest rollback that was asked for, else the oldest candidate that is ready; RC_NOT_FOUND
  * when there is none. */
 MUST_CHECK enum rc work_one(struct worker *w, enum work_result *ret, struct err *err);
 /* Runs this rollback; RC_NOT_FOUND when it is not open any more, or its source is busy. */
@@ -53,7 +57,7 @@ MUST_CHECK enum rc work_again(struct worker *w, const char *event, const char *r
 MUST_CHECK enum rc work_end_again(struct worker *w, const char *event, const char *run_id,
                                   enum inbox_end end, const char *reason, bool dead,
                                   struct err *err);
-/* The run that work_one or work_drain ended last. */
+/* The run that ended last. */
 const struct work_end *work_last(const struct worker *w);
 /* From now on the worker gives a sign of life under this role, also during long transfers. */
 void worker_heartbeat(struct worker *w, const char *role);

@@ -1,4 +1,4 @@
-/* db: opening, roles, the lock, transactions, and the one way statements are run.
+/* db: opening, roles, and the one way statements are run. Transactions are in tx.c.
  *
  * Invariants: see ledger.h and query.h. The authorizer is set before the first statement of a role
  * is prepared and stays; connections are made with every safe setting that SQLite leaves off.
@@ -7,20 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include "core/clock.h"
-#include "core/log.h"
 #include "ledger/compose.h"
-#include "ledger/epoch.h"
 #include "ledger/migrate.h"
-
-#define BUSY_MS 10000         /* only tools from outside can make us wait: ours hold ledger.lock */
-#define CHECKPOINT_PAGES 1000 /* 4 MiB of WAL: short to scan, rare enough to be cheap */
-#define TRUNCATE_PAGES 16000  /* a reader kept the WAL from starting over: cut it when we can */
 
 /* A reader maps the file: its pages belong to the machine, not to each of many processes. A writer
  * keeps pages of its own: a mapped one is looked up in the WAL again with every use, which costs a
@@ -119,7 +109,7 @@ static enum rc exec(struct ledger *l, const char *sql, struct err *err)
 
 static enum rc harden(struct ledger *l, struct err *err)
 {
-    sqlite3_busy_timeout(l->db, BUSY_MS);
+    sqlite3_busy_timeout(l->db, LEDGER_BUSY_MS);
     sqlite3_extended_result_codes(l->db, 0);
     sqlite3_db_config(l->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_db_config(l->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -224,60 +214,7 @@ void ledger_close(struct ledger **lp)
     *lp = NULL;
 }
 
-/* ---- transactions ------------------------------------------------------------------------------ */
-
-static enum rc lock(struct ledger *l, struct err *err)
-{
-    while (flock(l->lock_fd, LOCK_EX) != 0)
-        if (errno != EINTR)
-            return err_set(err, RC_IO, "", "ledger.lock: %s", strerror(errno));
-    return RC_OK;
-}
-
-static void unlock(struct ledger *l)
-{
-    flock(l->lock_fd, LOCK_UN);
-}
-
-enum rc ledger_need_tx(const struct ledger *l, struct err *err)
-{
-    if (!l->in_tx)
-        return err_set(err, RC_INTERNAL, "", "a ledger write was tried outside a transaction");
-    return RC_OK;
-}
-
-enum rc ledger_begin(struct ledger *l, struct err *err)
-{
-    if (l->role == LEDGER_READ || l->in_tx || l->reading)
-        return err_set(err, RC_INTERNAL, "", "a transaction cannot start here");
-    TRY(lock(l, err));
-    if (sqlite3_exec(l->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        enum rc rc = query_error(l, err, "begin");
-        unlock(l);
-        return rc;
-    }
-    l->in_tx = true;
-    l->withdraws = false;
-    l->generation = 0;
-    l->replay_seq = -1;
-    return RC_OK;
-}
-
-enum rc ledger_read_begin(struct ledger *l, struct err *err)
-{
-    if (l->in_tx || l->reading)
-        return err_set(err, RC_INTERNAL, "", "a read cannot start here");
-    TRY(exec(l, "BEGIN", err));
-    l->reading = true;
-    return RC_OK;
-}
-
-void ledger_read_end(struct ledger *l)
-{
-    if (l->reading)
-        sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
-    l->reading = false;
-}
+/* ---- large transactions -------------------------------------------------------------------------- */
 
 enum rc ledger_bulk(struct ledger *l, struct err *err)
 {
@@ -292,115 +229,7 @@ enum rc ledger_bulk_adds(struct ledger *l, struct err *err)
     return exec(l, UNCHECKED, err);
 }
 
-/* After a failed sync nobody knows what is on disk, and a second one that succeeds proves nothing: the
- * process ends, and the next one starts from what is there. */
-static void die_of_sync(struct ledger *l)
-{
-    int code = sqlite3_extended_errcode(l->db);
-    if (code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC)
-        return;
-    log_event(LOG_ERROR, "ledger.fsync_failed", LOG_S("why", sqlite3_errmsg(l->db)));
-    abort();
-}
-
-/* Holds ledger.lock: no other connection can commit while frames move into the file. */
-static void checkpoint(struct ledger *l)
-{
-    if (l->wal_pages < CHECKPOINT_PAGES)
-        return;
-    int mode =
-        l->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
-    sqlite3_busy_timeout(l->db, 0); /* readers are not waited for: the next commit tries again */
-    if (sqlite3_wal_checkpoint_v2(l->db, NULL, mode, NULL, NULL) != SQLITE_OK)
-        die_of_sync(l);
-    sqlite3_busy_timeout(l->db, BUSY_MS);
-}
-
-enum rc ledger_generation(struct ledger *l, int64_t now, int64_t *ret, struct err *err)
-{
-    TRY(ledger_need_tx(l, err));
-    if (!l->generation)
-        TRY(query_i64(l, Q_META_BUMP, &l->generation, err, "i", now));
-    *ret = l->generation;
-    return RC_OK;
-}
-
-/* No commit leaves an extent that tells of items which are gone. */
-static enum rc mend_extents(struct ledger *l, struct err *err)
-{
-    if (!l->generation || l->role != LEDGER_WRITE) /* others touch no items */
-        return RC_OK;
-    TRY(query_run(l, Q_EXTENTS_EMPTY, err, ""));
-    return query_run(l, Q_EXTENTS_MEND, err, "");
-}
-
-/* The folder of the instance. */
-static enum rc folder_of(struct ledger *l, char ret[PATH_MAX], struct err *err)
-{
-    const char *file = sqlite3_db_filename(l->db, "main"), *end = file ? strrchr(file, '/') : NULL;
-    if (!end || end - file >= PATH_MAX)
-        return err_set(err, RC_INTERNAL, "", "the ledger has no folder");
-    memcpy(ret, file, (size_t)(end - file));
-    ret[end - file] = 0;
-    return RC_OK;
-}
-
-static enum rc close_epoch(struct ledger *l, bool *ret_was, struct err *err)
-{
-    char dir[PATH_MAX];
-    *ret_was = false;
-    if (!l->withdraws)
-        return RC_OK;
-    TRY(folder_of(l, dir, err));
-    return epoch_close(dir, ret_was, err);
-}
-
-/* When that fails, nothing is kept from here on: slower, and right. */
-static void open_epoch(struct ledger *l)
-{
-    char dir[PATH_MAX];
-    struct err ignored;
-    if (folder_of(l, dir, &ignored) == RC_OK && epoch_open(dir, l->generation, &ignored) != RC_OK)
-        return;
-}
-
-void ledger_withdraws(struct ledger *l)
-{
-    l->withdraws = l->in_tx;
-}
-
-enum rc ledger_commit(struct ledger *l, struct err *err)
-{
-    bool kept = false;
-    TRY(ledger_need_tx(l, err));
-    if (mend_extents(l, err) != RC_OK || close_epoch(l, &kept, err) != RC_OK) {
-        ledger_abort(l);
-        return err->rc;
-    }
-    if (sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
-        enum rc rc = query_error(l, err, "commit");
-        die_of_sync(l);
-        if (kept)
-            open_epoch(l);
-        ledger_abort(l);
-        return rc;
-    }
-    l->in_tx = false;
-    if (kept)
-        open_epoch(l);
-    checkpoint(l);
-    unlock(l);
-    return RC_OK;
-}
-
-void ledger_abort(struct ledger *l)
-{
-    if (!l->in_tx)
-        return;
-    sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
-    l->in_tx = false;
-    unlock(l);
-}
+/* ---- signs of life and copies ------------------------------------------------------------------- */
 
 enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now, struct err *err)
 {

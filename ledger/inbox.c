@@ -56,13 +56,39 @@ enum rc inbox_claim_one(struct ledger *l, struct arena *a, int64_t no, const cha
     return open_run(l, ret, tags, now, ret_run, ret_resumed, err);
 }
 
-enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner, int64_t now,
-                         int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
-                         char ret_run[37], bool *ret_resumed, struct err *err)
+static enum rc next_ready(struct ledger *l, int64_t now, int64_t *ret_no, int64_t *ret_crashes,
+                          struct err *err)
 {
-    int64_t no;
-    TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
-    return inbox_claim_one(l, a, no, owner, now, lease_ms, tags, ret, ret_run, ret_resumed, err);
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_READY, &q, err, "i", now));
+    TRY(query_next(l, &q, err));
+    *ret_no = col_i64(&q, 0);
+    *ret_crashes = col_i64(&q, 1);
+    return RC_OK;
+}
+
+enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner, int64_t now,
+                         int64_t lease_ms, const struct run_tags *tags, bool others,
+                         struct candidate *ret, char ret_run[37], bool *ret_resumed,
+                         struct err *err)
+{
+    int64_t no, crashes;
+    TRY(next_ready(l, now, &no, &crashes, err));
+    if (crashes >= INBOX_SUSPECT && others)
+        return RC_NOT_FOUND;
+    TRY(inbox_claim_one(l, a, no, owner, now, lease_ms, tags, ret, ret_run, ret_resumed, err));
+    ret->suspect = crashes >= INBOX_SUSPECT;
+    return RC_OK;
+}
+
+enum rc inbox_ready(struct ledger *l, int64_t now, bool *ret, struct err *err)
+{
+    int64_t no, crashes;
+    enum rc rc = next_ready(l, now, &no, &crashes, err);
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
+        return rc;
+    *ret = rc == RC_OK;
+    return RC_OK;
 }
 
 enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
@@ -72,11 +98,12 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
     struct candidate c;
     char run[37];
     bool resumed;
-    /* A look without the lock first: idle workers must not queue for it. */
-    int64_t no;
-    TRY(query_i64(l, Q_INBOX_READY, &no, err, "i", now));
+    bool ready;
+    TRY(inbox_ready(l, now, &ready, err)); /* idle workers must not queue for the lock */
+    if (!ready)
+        return RC_NOT_FOUND;
     TRY(ledger_begin(l, err));
-    enum rc rc = inbox_claim_next(l, a, owner, now, lease_ms, tags, &c, run, &resumed, err);
+    enum rc rc = inbox_claim_next(l, a, owner, now, lease_ms, tags, false, &c, run, &resumed, err);
     if (rc != RC_OK) {
         ledger_abort(l);
         return rc;

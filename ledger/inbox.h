@@ -17,6 +17,7 @@ struct candidate {
     bool has_sha, unexpected;
     struct sha256 sha;
     int64_t detected_at, received_at, absorbed, attempts, lease_token;
+    bool suspect;                        /* set by a claim only: see inbox_claim_next */
     const char *state, *reason, *result; /* "" when absent */
     int64_t next_attempt_at;
 };
@@ -30,11 +31,17 @@ struct run_tags {
 MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_t now,
                                int64_t lease_ms, const struct run_tags *tags, struct candidate *ret,
                                char ret_run[37], bool *ret_resumed, struct err *err);
-/* The same within the caller's transaction: whoever ends a run may begin the next by the same commit. */
+/* Would inbox_claim find one? A look without the lock. */
+MUST_CHECK enum rc inbox_ready(struct ledger *l, int64_t now, bool *ret, struct err *err);
+/* The same within the caller's transaction: whoever ends runs may begin the next by the same commit.
+ * others: does the caller hold candidates? One that had INBOX_SUSPECT claims in a row without an end is a
+ * suspect, and claimed only by who holds none: if it is what kills the workers, those beside it would be
+ * taken for poison too. RC_NOT_FOUND as long as it is the oldest. */
+#define INBOX_SUSPECT 3
 MUST_CHECK enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner,
                                     int64_t now, int64_t lease_ms, const struct run_tags *tags,
-                                    struct candidate *ret, char ret_run[37], bool *ret_resumed,
-                                    struct err *err);
+                                    bool others, struct candidate *ret, char ret_run[37],
+                                    bool *ret_resumed, struct err *err);
 /* Gives back what was claimed and not begun: ready again, as if nobody had taken it. RC_CONFLICT when
  * the lease was lost. Own transaction. */
 MUST_CHECK enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err);

@@ -40,7 +40,12 @@ MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
 /* Commits, checkpoints when the WAL has grown, releases the lock. On failure nothing was written
  * and the transaction is over. */
 MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
-void ledger_abort(struct ledger *l); /* no-op without a transaction */
+void ledger_abort(struct ledger *l); /* no-op without a transaction and a group */
+/* Several transactions that one sync makes durable. Between these two, ledger_begin and ledger_commit mark
+ * the parts of one; when a part is aborted, or the commit of the group fails, none of them was written and
+ * the group is over. The lock is held all the while. */
+MUST_CHECK enum rc ledger_group_begin(struct ledger *l, struct err *err);
+MUST_CHECK enum rc ledger_group_commit(struct ledger *l, struct err *err);
 /* What this transaction takes from the public must not be found in a cache either, once it is committed
  * (ledger/epoch.h). */
 void ledger_withdraws(struct ledger *l);

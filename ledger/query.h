@@ -22,6 +22,8 @@
 #include <sqlite3.h>
 #include "ledger/ledger.h"
 
+#define LEDGER_BUSY_MS 10000 /* only tools from outside can make us wait: ours hold ledger.lock */
+
 /* Filters of the feed. Parameters 3 to 13 are those of CHANGE_FILTER, NULL where nothing is asked; 14 to 29
  * a list of sources or collections, of which unused ones are NULL and match nothing. */
 #define CHANGE_LIST                                                                                \
@@ -50,6 +52,7 @@ struct ledger {
     sha256_fn *hash;
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx, reading;
+    bool group;         /* a group is open: what in_tx tells is one of its transactions */
     bool withdraws;     /* this transaction takes something from the public: see epoch.h */
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */

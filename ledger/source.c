@@ -109,6 +109,16 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     return rc;
 }
 
+enum rc source_unmoved(struct ledger *l, const struct source *s, struct err *err)
+{
+    int64_t one;
+    enum rc rc = query_i64(l, Q_SOURCE_UNMOVED, &one, err, "iitmm", s->no, s->updated_at,
+                           level_name(s->level), s->retired_at, s->unlisted_at);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, RC_CONFLICT, "", "the declaration moved while the change was prepared");
+    return rc;
+}
+
 enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err)
 {
     TRY(query_run(l, Q_SOURCE_RETIRE, err, "ii", src_no, now));

@@ -117,6 +117,8 @@ MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, st
  * touch public rows: the caller projects (handler/project.h). */
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
+/* Is its row still as s was read? Else RC_CONFLICT: what was made of s is out of date. Inside a transaction. */
+MUST_CHECK enum rc source_unmoved(struct ledger *l, const struct source *s, struct err *err);
 /* When a source added now is looked at first; -1: only by hand, so never by itself. */
 int64_t source_first_due(const struct source *s, int64_t now);
 MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);

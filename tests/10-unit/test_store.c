@@ -39,6 +39,12 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
+int syncfs(int fd)
+{
+    note("all");
+    return (int)syscall(SYS_syncfs, fd);
+}
+
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
     note("rename");
@@ -151,6 +157,57 @@ static void synced_in_order(void **state)
     trace[0] = 0;
     assert_rc(put(x, "hello", TIER_PUBLIC), RC_OK);
     assert_string_equal(trace, "file: rename dir:f2 ");
+}
+
+static struct store_put *sealed(struct fixture *x, const char *text)
+{
+    struct store_put *p = NULL;
+    struct sha256 sha;
+    int64_t size;
+    assert_rc(store_begin(x->s, &p, &x->err), RC_OK);
+    assert_rc(store_add(p, text, strlen(text), &x->err), RC_OK);
+    store_seal(p, &sha, &size);
+    return p;
+}
+
+/* Two at once: files first, each folder once. */
+static void few_are_synced_one_by_one(void **state)
+{
+    struct fixture *x = *state;
+    struct store_put *a = sealed(x, "hello"), *b = sealed(x, "hello");
+    const struct store_keep both[] = {{&a, TIER_PUBLIC}, {&b, TIER_PUBLIC}};
+    assert_rc(put(x, "other", TIER_PUBLIC), RC_OK);
+    trace[0] = 0;
+    assert_rc(store_keep_all(x->s, both, 2, &x->err), RC_OK);
+    assert_string_equal(trace, "file: file: rename rename dir:sha256 dir:2c dir:f2 ");
+    assert_null(a);
+    assert_null(b);
+}
+
+/* Many: all bytes are on disk before the first has its name, and all names before anybody is told. */
+static void many_are_synced_together(void **state)
+{
+    enum { MANY = 12 };
+    struct fixture *x = *state;
+    struct store_put *puts[MANY];
+    struct store_keep all[MANY];
+    char text[24];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "object %d", i);
+        puts[i] = sealed(x, text);
+        all[i] = (struct store_keep){&puts[i], i % 2 ? TIER_PUBLIC : TIER_RESTRICTED};
+    }
+    assert_int_equal(files_in(x, "tmp"), MANY);
+    assert_rc(store_keep_all(x->s, all, MANY, &x->err), RC_OK);
+    assert_string_equal(trace, "all rename rename rename rename rename rename rename rename rename "
+                               "rename rename rename all ");
+    assert_int_equal(files_in(x, "tmp"), 0);
+    struct sha256 sha = sha_of("object 11");
+    assert_rc(store_check(x->s, TIER_PUBLIC, &sha, 9, &x->err), RC_OK);
+    /* The folders are known to be there: the next one needs its own alone. */
+    trace[0] = 0;
+    assert_rc(put(x, "object 11", TIER_PUBLIC), RC_OK);
+    assert_int_equal(fsyncs, 2);
 }
 
 static void keeping_twice_is_keeping_once(void **state)
@@ -267,10 +324,19 @@ static void failed_fsync_aborts(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(kept_under_its_digest),  T(synced_in_order), T(keeping_twice_is_keeping_once),
-        T(dropped_leaves_nothing), T(restart_forgets), T(slot_is_swept),
-        T(damage_is_found),        T(deleted_durably), T(floor_is_kept),
-        T(failed_fsync_aborts)};
+    const struct CMUnitTest tests[] = {T(kept_under_its_digest),
+                                       T(synced_in_order),
+                                       T(few_are_synced_one_by_one),
+                                       T(many_are_synced_together),
+                                       T(few_are_synced_one_by_one),
+                                       T(many_are_synced_together),
+                                       T(keeping_twice_is_keeping_once),
+                                       T(dropped_leaves_nothing),
+                                       T(restart_forgets),
+                                       T(slot_is_swept),
+                                       T(damage_is_found),
+                                       T(deleted_durably),
+                                       T(floor_is_kept),
+                                       T(failed_fsync_aborts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

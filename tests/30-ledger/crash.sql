@@ -1,5 +1,6 @@
 -- The state of an instance without what may differ between two runs that did the same: run ids,
--- attempts, tokens, jitter and hashes that cover run ids. crash.sh replaces run ids by a word.
+-- attempts, tokens, jitter, hashes that cover run ids, and who came first of different sources. crash.sh
+-- replaces run ids by a word.
 .headers off
 .mode list
 SELECT 'source', src_no, spec, retired_at, parent_no, entry FROM sources ORDER BY 2;
@@ -9,7 +10,7 @@ SELECT 'checks', src_no, outcome, count(*) FROM checks GROUP BY 2, 3 ORDER BY 2,
 SELECT 'inbox', cand_no, event_id, src_no, outcome, version_hint, absorbed, state, result, reason,
        done_at, lease_owner FROM inbox ORDER BY 2;
 SELECT 'ledger', cand_no, src_no, event_id, status, hex(idem_key), version, hex(prev_sha), hex(sha),
-       change_type, change_class, delta_id, fin_no, public_seq, reason, finalized_at, run_id,
+       change_type, change_class, delta_id, fin_no > 0, public_seq > 0, reason, finalized_at, run_id,
        deletes, reverted_by
   FROM ledger ORDER BY cand_no, pending_at, status;
 SELECT 'run', l.cand_no, r.tool_version, r.rules_version, r.policy_version, r.ended_at, r.qa, r.entry
@@ -22,10 +23,16 @@ SELECT 'item', item_id, src_no, version, doc FROM stac_items ORDER BY 2;
 SELECT 'approval', approval_no, event_id, decision, reviewer, note, at FROM approvals ORDER BY 2;
 SELECT 'rollback', rollback_no, src_no, run_id, state, cand_no, detail FROM rollbacks ORDER BY 2;
 SELECT 'block', src_no, hex(sha), at, lifted_at, run_id FROM blocks ORDER BY 2, 3;
-SELECT 'replay', seq, at, kind, src_no, ref, body FROM replay_log ORDER BY 2;
-SELECT 'outbox', out_no, kind, body, sent_at FROM outbox ORDER BY 2;
+SELECT 'order', src_no, group_concat(version || ':' || ifnull(public_seq > 0, 0))
+  FROM (SELECT * FROM ledger WHERE fin_no > 0 ORDER BY fin_no) GROUP BY 2 ORDER BY 2;
+SELECT 'log', src_no, group_concat(kind)
+  FROM (SELECT * FROM replay_log WHERE src_no > 0 ORDER BY seq) GROUP BY 2 ORDER BY 2;
+SELECT 'replay', at, kind, src_no, ref, json_remove(body, '$.seq') FROM replay_log ORDER BY 4, seq;
+SELECT 'outbox', kind, json_remove(body, '$.seq'), sent_at FROM outbox ORDER BY 3;
 SELECT 'public', last_seq, first_seq FROM public_meta;
-SELECT 'change', seq, event_id, src_no, finalized_at, doc FROM public_changes ORDER BY 2;
+SELECT 'shown of', src_no, count(*), group_concat(doc ->> '$.object_identity.version')
+  FROM (SELECT * FROM public_changes ORDER BY seq) GROUP BY 2 ORDER BY 2;
+SELECT 'change', event_id, src_no, finalized_at, doc FROM public_changes ORDER BY 2, 5;
 SELECT 'shown', source_id, collection, doc FROM public_sources ORDER BY 2;
 SELECT 'fresh', source_id, level, held, retired, updated_at, removed_at, identity, delta_id, qa_status
   FROM public_freshness ORDER BY 2;

@@ -43,6 +43,16 @@ die() {
 cat >"$work/scenario.json" <<'SCENARIO'
 {"name": "faults", "resources": [
   {"path": "/one.json", "versions": [{"body": "[1]"}, {"body": "[2]"}]},
+  {"path": "/many-0.json", "versions": [{"body": "{\"many\":0}"}]},
+  {"path": "/many-1.json", "versions": [{"body": "{\"many\":1}"}]},
+  {"path": "/many-2.json", "versions": [{"body": "{\"many\":2}"}]},
+  {"path": "/many-3.json", "versions": [{"body": "{\"many\":3}"}]},
+  {"path": "/many-4.json", "versions": [{"body": "{\"many\":4}"}]},
+  {"path": "/many-5.json", "versions": [{"body": "{\"many\":5}"}]},
+  {"path": "/many-6.json", "versions": [{"body": "{\"many\":6}"}]},
+  {"path": "/many-7.json", "versions": [{"body": "{\"many\":7}"}]},
+  {"path": "/many-8.json", "versions": [{"body": "{\"many\":8}"}]},
+  {"path": "/many-9.json", "versions": [{"body": "{\"many\":9}"}]},
   {"path": "/a.json", "versions": [{"body": "[\"a\"]"}]},
   {"path": "/index.json", "versions": [{"body": "[{\"url\":\"a.json\",\"etag\":\"1\"}]"}]},
   {"path": "/noise.geojson", "versions": [
@@ -126,7 +136,7 @@ dump_all() {
 # The catalog: all but the evidence of tries that came to nothing. An error of ours uses up a try too, so
 # the last one, which a dead letter names, may be ours.
 catalog() {
-    grep -v -E '^(ledger|run|prov|replay|outbox|state|checks|rollback)\|' "$1" |
+    grep -v -E '^(ledger|run|prov|log|replay|outbox|state|checks|rollback)\|' "$1" |
         sed 's/|dead|failed|[A-Z_]*|/|dead|failed|REASON|/'
 }
 

@@ -6,6 +6,7 @@
 # says whether an interrupted command has to be given again. Sourced by faults.sh.
 paths='
 promote   work --drain
+batch     work --drain
 fetch     work --drain
 hold      work --drain
 approve   approve $event --reviewer Reviewer --note fine
@@ -30,6 +31,7 @@ add() { # ID FILE [OPTION VALUE]...
 }
 found() { quiet check all; }
 drained() { quiet work --drain; }
+unspooled_of() { rm -f "$dir/spool/$(printf %s "$1" | sha256sum | cut -d' ' -f1)"; }
 unspooled() { rm -f "$dir"/spool/*; }
 held() { remember event "$(ask "SELECT event_id FROM inbox WHERE state = 'held'")"; }
 dead() { remember event "$(ask "SELECT event_id FROM inbox WHERE state = 'dead'")"; }
@@ -42,6 +44,18 @@ two_versions() {
 }
 
 prepare_promote() { two_versions; }
+# Together: enough for the syncs of the whole filesystem, from spool and upstream, with a no-op, one on hold
+# and a candidate that fails.
+prepare_batch() {
+    for n in 0 1 2 3 4 5 6 7 8 9; do add "many-$n" "many-$n.json"; done
+    add withheld one.json --sensitivity restricted
+    add lost a.json
+    add noise noise.geojson --feature-key id
+    found
+    unspooled_of '{"many":3}'
+    control set '{"path":"/a.json","status":410}'
+    unspooled_of '["a"]'
+}
 prepare_fetch() {
     two_versions
     unspooled

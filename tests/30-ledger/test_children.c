@@ -234,7 +234,8 @@ static void duplicates_and_backlogs_make_nothing_twice(void **state)
     listed(&s, "b=1");
     listed(&s, "a=1 b=2");
     struct work_counts n = drain();
-    assert_int_equal(n.failed + n.retry + n.dead, 0);
+    /* Whoever is at work on a child while its listing moves it has to look again: n.retry. */
+    assert_int_equal(n.failed + n.dead, 0);
     assert_int_equal(children(&s), 2);
     struct source a = child_of(&s, "a"), b = child_of(&s, "b");
     assert_head(&a, 3, BODY_A); /* gone and back */

@@ -456,34 +456,6 @@ static void stopped_worker_is_fenced(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
-/* What the last commit claimed for us and was not begun is given back as if nobody had taken it; who is
- * told to stop leaves nothing leased, and the next worker need not wait for a lease to run out. */
-static void claim_not_begun_is_given_back(void **state)
-{
-    struct source a = add_source("one", "public"), b = add_source("two", "public");
-    struct worker *w = NULL;
-    enum work_result r;
-    struct inbox_stats n;
-    (void)state;
-    serve("one", BODY_A);
-    serve("two", BODY_A);
-    (void)found(&a, BODY_A);
-    (void)found(&b, BODY_A);
-    OK(worker_new(led, &inst, &w, &fix_err));
-    worker_chain(w);
-    OK(work_one(w, &r, &fix_err));
-    assert_int_equal(r, WORK_PROMOTED);
-    OK(inbox_stats(led, &n, &fix_err));
-    assert_int_equal(n.leased, 1); /* by the commit that ended the first */
-    worker_free(&w);
-    OK(inbox_stats(led, &n, &fix_err));
-    assert_int_equal(n.leased, 0);
-    assert_int_equal(n.ready, 1);
-    assert_int_equal(ask_number("SELECT attempts + crashes FROM inbox WHERE state = 'ready'"), 0);
-    assert_int_equal(drain().done, 1);
-    assert_head(&b, 1, BODY_A);
-}
-
 /* A killed worker's lock is free: its work goes on at once, without waiting for the lease. */
 static void killed_worker_is_succeeded_at_once(void **state)
 {
@@ -553,7 +525,6 @@ int main(void)
                                        T(workers_race_on_one_candidate),
                                        T(workers_race_on_many_candidates),
                                        T(stopped_worker_is_fenced),
-                                       T(claim_not_begun_is_given_back),
                                        T(killed_worker_is_succeeded_at_once),
                                        T(long_transfer_keeps_its_lease)};
     signal(SIGPIPE, SIG_IGN);

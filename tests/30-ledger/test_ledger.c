@@ -186,6 +186,41 @@ static void test_the_shipped_trigger_refuses(void **state)
     assert_int_equal(raw_sql("UPDATE ledger SET status = 'fetched'"), SQLITE_OK);
 }
 
+static int sources_seen(void)
+{
+    struct ledger *other = fix_open(LEDGER_WRITE);
+    int64_t first = 0, n = 0;
+    enum rc rc = query_i64(other, Q_REPLAY_TIP, &first, &fix_err, "");
+    assert_true(rc == RC_OK || rc == RC_NOT_FOUND);
+    n = rc == RC_OK ? first : 0;
+    ledger_close(&other);
+    return (int)n;
+}
+
+/* Transactions that are durable together: all are there, or none; nobody sees some of them. */
+static void test_groups_are_whole(void **state)
+{
+    (void)state;
+    struct ledger *l = fix_open(LEDGER_WRITE);
+    int before = sources_seen();
+    for (int whole = 0; whole < 2; whole++) {
+        OK(ledger_group_begin(l, &fix_err));
+        (void)fix_source(l, SOURCE_A); /* a transaction of its own, and a row of the log */
+        assert_int_equal(sources_seen(), before);
+        OK(ledger_begin(l, &fix_err));
+        OK(replay_append(l, 5, "test", 0, "", STR("{}"), &fix_err));
+        if (!whole) {
+            ledger_abort(l);
+            assert_int_equal(ledger_group_commit(l, &fix_err), RC_INTERNAL);
+            assert_int_equal(sources_seen(), before);
+        }
+    }
+    OK(ledger_commit(l, &fix_err));
+    OK(ledger_group_commit(l, &fix_err));
+    assert_int_equal(sources_seen(), before + 2);
+    ledger_close(&l);
+}
+
 static void test_append_only_tables_refuse_change(void **state)
 {
     (void)state;
@@ -586,6 +621,7 @@ int main(void)
         T(test_every_statement_prepares_in_its_role),
         T(test_status_moves_only_along_the_path),
         T(test_the_shipped_trigger_refuses),
+        T(test_groups_are_whole),
         T(test_append_only_tables_refuse_change),
         T(test_verify_finds_an_altered_replay_row),
         T(test_verify_finds_public_rows_of_a_sovereign_source),

@@ -87,6 +87,6 @@ is "a row per change" "$(echo "$out" | wc -l)" 5
 run 0 freshet report --quarter 2026Q3 --json
 is "another quarter" "$(echo "$out" | jq -c '[.quarter, (.changes | length)]')" '["2026Q3",0]'
 run 2 freshet report --quarter 2026
-run 2 freshet report
+is "the present quarter where none is named" "$(freshet report --json | jq -r .quarter) $(freshet report --quarter --json | jq -r .quarter)" '2026Q4 2026Q4'
 run 0 freshet verify
 summary

@@ -164,4 +164,29 @@ kill "$children"
 wait "$children" 2>/dev/null
 children=
 clean "at the end"
+
+# ---- to a state -------------------------------------------------------------------------------------
+nth_delta() { query "SELECT delta_id FROM ledger JOIN sources USING (src_no) WHERE id = '$1' AND status = 'finalized' AND version = $2"; }
+freshet source add --id states --url "$u/back/states.json" --collection tests
+for version in 1 2 3 4; do
+    freshet check source states --wait >/dev/null
+    [ $version = 4 ] || advance /back/states.json
+done
+is "four versions" "$(bytes_of states)" "$(digest '{"v":4}')"
+run 1 freshet rollback "$(nth_delta states 2)" --reason x
+has "which go first is said" "$err" "first take back $(nth_delta states 4), $(nth_delta states 3)"
+run 2 freshet rollback --to "$(nth_delta states 2)"
+run 2 freshet rollback "$(nth_delta states 2)" --to "$(nth_delta states 2)" --reason x
+run 1 freshet rollback --to dlt_nonsense --reason x
+run 0 freshet rollback --to "$(nth_delta states 2)" --reason 'wrong since' --json
+is "newest first" "$(echo "$out" | jq -c '[.to, .taken_back[].delta]')" \
+    "$(printf '["%s","%s","%s"]' "$(nth_delta states 2)" "$(nth_delta states 4)" "$(nth_delta states 3)")"
+is "the state that was wanted" "$(bytes_of states)" "$(digest '{"v":2}')"
+run 0 freshet rollback --to "$(nth_delta states 2)" --reason 'once more' --json
+is "once more does nothing" "$(echo "$out" | jq '.taken_back | length')" 0
+run 0 freshet rollback --to "$(nth_delta states 4)" --reason 'right after all'
+is "what was taken back comes again" "$(bytes_of states)" "$(digest '{"v":4}')"
+run 0 freshet rollback --to "$(nth_delta states 1)" --reason 'all of it'
+is "to the first" "$(bytes_of states)" "$(digest '{"v":1}')"
+clean "after states"
 summary
