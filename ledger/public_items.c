@@ -193,10 +193,12 @@ static enum rc beyond(struct compose *c, const struct order *o, const struct sor
     return RC_OK;
 }
 
+/* The numbers of the page in its order, then what they stand for: CROSS JOIN keeps that order, since what
+ * stands left is the outer loop. */
 static enum rc compose_page(struct compose *c, const struct item_query *q, const struct order *o,
                             struct err *err)
 {
-    compose_sql(c, "SELECT i.item_no");
+    compose_sql(c, ITEM_COLUMNS ", p.* FROM (SELECT i.item_no AS page_no");
     for (size_t i = 0; i < o->n; i++) {
         compose_sql(c, ", ");
         TRY(item_property(c, o->by[i].field, err));
@@ -212,6 +214,7 @@ static enum rc compose_page(struct compose *c, const struct item_query *q, const
     }
     compose_sql(c, " LIMIT ");
     compose_int(c, q->limit);
+    compose_sql(c, ") p CROSS JOIN public_items i ON i.item_no = p.page_no" ITEM_HEAD);
     return RC_OK;
 }
 
@@ -239,12 +242,9 @@ enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_
     TRY(compose_page(&c, q, &o, err));
     TRY(compose_open(l, &c, &rows, err));
     while ((rc = query_next(l, &rows, err)) == RC_OK) {
-        CLEANUP(query_close) struct query item = {0};
-        TRY(query_open(l, Q_R_ITEM_NO, &item, err, "i", col_i64(&rows, 0)));
-        TRY(query_next(l, &item, err));
-        struct public_item i = view_item(&item);
+        struct public_item i = view_item(&rows);
         for (size_t k = 0; k < o.n; k++)
-            keys[k] = key_of(&rows, 1 + (int)k);
+            keys[k] = key_of(&rows, 8 + (int)k);
         TRY(fn(ctx, &i, keys, o.n, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;

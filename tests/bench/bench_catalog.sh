@@ -75,6 +75,8 @@ mkdir -p "$tmp/bare" "$tmp/www"
 front "$tmp/small" "$tmp/front.small" off "$PWD/www" && small=$at
 front "$tmp/large" "$tmp/front.large" off "$PWD/www" && large=$at
 front "$tmp/middle" "$tmp/front.middle" off "$PWD/www" && middle=$at
+mkdir -p "$tmp/middle/run/epochs/1-1"
+ln -s epochs/1-1 "$tmp/middle/run/epoch" # as `freshet up` does: without an epoch nothing is kept
 front "$tmp/middle" "$tmp/front.cached" freshet "$PWD/www" && cached=$at
 front "$tmp/bare" "$tmp/front.bare" off "$tmp/www" && bare=$at
 
@@ -99,14 +101,14 @@ pair() { # NAME REFERENCE URL WANTED: both in turns; one line. Errors of either 
     [ "$(awk '{ n += $3 } END { print n }' "$tmp/a" "$tmp/b")" -eq 0 ] || { echo "bench_catalog: errors at $3" >&2; exit 1; }
     ratio=$(column ratio 1)
     printf '%-24s %8s %10s %8s %10s %8s %7.2f  %s\n' "$1" "$bytes" "$(column a 1)" "$(column a 2)" "$(column b 1)" \
-        "$(column b 2)" "$ratio" "$(awk -v r="$ratio" -v w="$4" 'BEGIN { print r >= w ? "" : "MISSED (" w ")" }')"
+        "$(column b 2)" "$ratio" "$(awk -v r="$ratio" -v w="$4" 'BEGIN { print (r >= w ? "" : "MISSED (" w ")") }')"
 }
 title() { printf '\n%s\n%-24s %8s %10s %8s %10s %8s %7s\n' "$1" request bytes "$2/s" p99 "$3/s" p99 ratio; }
 cat > "$tmp/requests" << 'END'
 item /stac/collections/c17/items/place-04217-v1
 page-of-100 /stac/collections/c17/items?limit=100
-search-by-box /stac/search?bbox=-100,36,-94,40
-box-limit-100 /stac/search?bbox=-100,36,-94,40&limit=100
+search-by-box /stac/search?bbox=-100,36,-96,37.5&limit=100
+ten-of-a-wide-box /stac/search?bbox=-100,36,-94,40
 feed-page-of-100 /changes?limit=100
 feed-follower /changes?since=9000&limit=100
 badge /badges/seen.svg
