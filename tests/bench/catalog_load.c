@@ -35,9 +35,8 @@ static void must(enum rc rc, const char *what)
 
 static struct identity version_of(long k, int64_t version)
 {
-    struct identity id = {.size = 40000 + k % 9000,
-                          .version = version,
-                          .media_type = "application/geo+json"};
+    struct identity id = {
+        .size = 40000 + k % 9000, .version = version, .media_type = "application/geo+json"};
     char name[48];
     snprintf(name, sizeof name, "%ld v%lld", k, (long long)version);
     digest_sha256(name, strlen(name), &id.sha);
