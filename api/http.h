@@ -107,7 +107,7 @@ bool resp_not_modified(const struct resp *w, const struct req *r);
 /* The header block in CGI form (Status: ... , empty line at the end). */
 void resp_head(const struct resp *w, const struct req *r, struct buf *out);
 
-/* ETags are a hash of what the representation depends on: 64 bits of FNV-1a, public inputs only. */
+/* ETags are a hash of what the representation depends on: 64 bits, public inputs only. */
 struct etag {
     uint64_t h;
 };

@@ -49,13 +49,23 @@ static bool method_is(const struct route *route, struct str method)
            (str_is(method, "HEAD") && str_is(STR("GET"), route->method));
 }
 
+/* Do they begin alike, up to the first name in braces? Most routes end here. */
+static bool may_match(const char *pattern, struct str path)
+{
+    size_t i = 0;
+    while (pattern[i] && pattern[i] != '{' && i < path.n && pattern[i] == path.p[i])
+        i++;
+    return pattern[i] == '{' || (!pattern[i] && i == path.n);
+}
+
 /* *ret_any: some route at this address, whatever the method; NULL when there is none. */
 static const struct route *find(const struct router *t, struct req *r, const struct route **ret_any)
 {
     *ret_any = NULL;
     for (size_t i = 0; i < t->n; i++) {
         struct str vars[4] = {{0}};
-        if (!route_match(t->routes[i].pattern, r->path, vars))
+        if (!may_match(t->routes[i].pattern, r->path) ||
+            !route_match(t->routes[i].pattern, r->path, vars))
             continue;
         *ret_any = &t->routes[i];
         memcpy(r->path_vars, vars, sizeof vars);

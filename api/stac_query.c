@@ -193,12 +193,12 @@ static enum rc read_intersects(struct arena *a, yyjson_val *v, struct stac_query
                                struct err *err)
 {
     struct place *g;
-    if (q->q.areas[0])
+    if (q->q.area)
         return err_set(err, RC_INVALID, "intersects", "goes without bbox: give one of them");
     struct err why = {0};
     if (place_from_json(a, v, &g, &why) != RC_OK)
         return err_set(err, why.rc, "intersects", "%s", why.msg);
-    q->q.areas[1] = g;
+    q->q.area = g;
     return RC_OK;
 }
 
@@ -212,7 +212,7 @@ static enum rc get_place(struct req *r, struct stac_query *q, struct err *err)
     yyjson_val *json;
     if (bbox.p) {
         TRY(stac_bbox(r->arena, bbox, &box, err));
-        q->q.areas[0] = box;
+        q->q.area = box;
     }
     if (shape.p && json_parse(r->arena, shape, 0, "intersects", &json, err) != RC_OK)
         return err_set(err, RC_INVALID, "intersects", "is not JSON");
@@ -306,7 +306,7 @@ static enum rc body_bbox(struct arena *a, yyjson_val *v, struct stac_query *q, s
         box[i] = yyjson_get_num(each);
     }
     TRY(place_from_bbox(a, box, yyjson_arr_size(v), &g, err));
-    q->q.areas[0] = g;
+    q->q.area = g;
     return RC_OK;
 }
 

@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. One row more than the page is read: whether there is a next page is known, not guessed.
- *   2. Going back reads in the other direction; the page is turned before it leaves. */
+ *   2. Going back reads in the other direction; the page is turned before it leaves.
+ *   3. Items go from the ledger into the one output buffer, without a copy between. */
 #include "api/stac.h"
 #include "api/prov.h"
 
@@ -11,8 +12,8 @@
 struct page {
     struct req *r;
     struct stac_query *q;
-    struct buf rows;
-    size_t ends[STAC_LIMIT_MAX]; /* of each item in rows */
+    struct buf *out;
+    size_t at[STAC_LIMIT_MAX]; /* where each item begins in out */
     int64_t n, newest;
     bool more;
     struct buf first, last, one; /* tokens; one item while its fields are chosen */
@@ -29,12 +30,15 @@ static enum rc add_row(void *ctx, const struct public_item *i, const struct sort
         p->more = true;
         return RC_OK;
     }
+    if (p->n)
+        buf_byte(p->out, ',');
+    p->at[p->n] = p->out->len;
     if (f->n_include || f->n_exclude) {
         buf_clear(&p->one);
         stac_put_item(&p->one, i, p->r->base);
-        TRY(stac_put_fields(&p->rows, buf_view(&p->one), f, err));
+        TRY(stac_put_fields(p->out, buf_view(&p->one), f, err));
     } else {
-        stac_put_item(&p->rows, i, p->r->base);
+        stac_put_item(p->out, i, p->r->base);
     }
     if (p->n == 0)
         stac_token_put(&p->first, &p->q->q, keys, n_keys, !back);
@@ -45,19 +49,29 @@ static enum rc add_row(void *ctx, const struct public_item *i, const struct sort
     etag_str(&p->etag, i->latest);
     etag_str(&p->etag, i->next);
     p->newest = i->at > p->newest ? i->at : p->newest;
-    p->ends[p->n++] = p->rows.len;
+    p->n++;
     return RC_OK;
 }
 
-static void put_features(struct buf *b, const struct page *p)
+/* The last item first. */
+static enum rc turn(struct page *p, struct err *err)
 {
-    for (int64_t k = 0; k < p->n; k++) {
-        int64_t i = p->q->q.backward ? p->n - 1 - k : k;
-        size_t from = i ? p->ends[i - 1] : 0;
-        if (k)
-            buf_byte(b, ',');
-        buf_add(b, p->rows.data + from, p->ends[i] - from);
+    CLEANUP(buf_release) struct buf rows;
+    struct buf *out = p->out;
+    if (p->n < 2 || buf_rc(out) != RC_OK)
+        return RC_OK;
+    size_t end = out->len;
+    buf_init(&rows, RESP_BODY_MAX);
+    for (int64_t i = p->n - 1; i >= 0; i--) {
+        buf_add(&rows, out->data + p->at[i], end - p->at[i]);
+        if (i)
+            buf_byte(&rows, ',');
+        end = p->at[i] - 1;
     }
+    if (buf_rc(&rows) != RC_OK)
+        return err_set(err, buf_rc(&rows), "", "no memory for a page");
+    memcpy(out->data + p->at[0], rows.data, rows.len);
+    return RC_OK;
 }
 
 /* A link to another page: of a POST with the body to send. */
@@ -115,13 +129,14 @@ static enum rc fill(struct page *p, struct resp *w, yyjson_val *body, struct err
     p->etag = etag_start(m.policy_version, r->base);
     p->newest = -1;
     p->q->q.limit++;
-    TRY(public_item_search(r->ledger, r->arena, &p->q->q, add_row, p, err));
-    TRY(public_item_count(r->ledger, r->arena, &p->q->q, &matched, err));
-    TRY(buf_rc(&p->rows) == RC_OK ? RC_OK
-                                  : err_set(err, buf_rc(&p->rows), "limit",
-                                            "the page is too large; ask for less at once"));
+    p->out = b;
     buf_puts(b, "{\"type\":\"FeatureCollection\",\"features\":[");
-    put_features(b, p);
+    TRY(public_item_search(r->ledger, r->arena, &p->q->q, add_row, p, err));
+    matched = p->n; /* a first page that holds all has counted them */
+    if (p->q->has_token || p->more)
+        TRY(public_item_count(r->ledger, r->arena, &p->q->q, &matched, err));
+    if (p->q->q.backward)
+        TRY(turn(p, err));
     buf_puts(b, "],");
     TRY(put_links(b, p, body, err));
     buf_printf(b, ",\"numberMatched\":%lld,\"numberReturned\":%lld}", (long long)matched,
@@ -145,14 +160,12 @@ static enum rc answer(struct req *r, struct resp *w, struct stac_query *q, yyjso
         return err_set(err, RC_NOMEM, "", "no memory for a page");
     p->r = r;
     p->q = q;
-    buf_init(&p->rows, RESP_BODY_MAX);
     buf_init(&p->first, 8192);
     buf_init(&p->last, 8192);
     buf_init(&p->one, RESP_BODY_MAX);
     TRY(ledger_read_begin(r->ledger, err)); /* count, rows and their versions as of one moment */
     enum rc rc = fill(p, w, body, err);
     ledger_read_end(r->ledger);
-    buf_release(&p->rows);
     buf_release(&p->first);
     buf_release(&p->last);
     buf_release(&p->one);

@@ -36,7 +36,7 @@ static bool fail(struct buf *b, enum rc rc)
 }
 
 /* Makes room for n more bytes and the NUL. */
-static bool grow(struct buf *b, size_t n)
+static bool enlarge(struct buf *b, size_t n)
 {
     if (b->rc != RC_OK)
         return false;
@@ -55,6 +55,13 @@ static bool grow(struct buf *b, size_t n)
     b->data = data;
     b->room = room;
     return true;
+}
+
+/* Nearly always there is room already. */
+static inline bool grow(struct buf *b, size_t n)
+{
+    bool fits = b->rc == RC_OK && b->len < b->room && n < b->room - b->len && n <= b->max - b->len;
+    return fits || enlarge(b, n);
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

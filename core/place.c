@@ -286,6 +286,21 @@ static bool polygon_meets(const struct place *g, size_t i, const double b[4])
     return inside;
 }
 
+/* All positions are corners, each the opposite of the one after the next. */
+bool place_is_box(const struct place *g)
+{
+    if (g->n_parts != 1 || g->parts[0].kind != PLACE_RING || g->n != 5)
+        return false;
+    for (size_t i = 0; i < g->n; i++) {
+        const double *p = g->xy + 2 * i, *q = g->xy + 2 * ((i + 2) % 4);
+        bool corner =
+            (p[0] == g->box[0] || p[0] == g->box[2]) && (p[1] == g->box[1] || p[1] == g->box[3]);
+        if (!corner || p[0] == q[0] || p[1] == q[1])
+            return false;
+    }
+    return true;
+}
+
 bool place_meets_box(const struct place *g, const double b[4])
 {
     for (size_t i = 0; i < g->n_parts; i++) {

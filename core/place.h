@@ -44,5 +44,7 @@ MUST_CHECK enum rc place_from_bbox(struct arena *a, const double *v, size_t n, s
                                    struct err *err);
 /* Does it meet this box (west, south, east, north; west <= east)? */
 bool place_meets_box(const struct place *g, const double box[4]);
+/* Is it nothing but its box, which has a width and a height? */
+bool place_is_box(const struct place *g);
 
 #endif

@@ -12,11 +12,9 @@
 #include "ledger/compose.h"
 #include "ledger/migrate.h"
 
-/* A reader maps the file: its pages belong to the machine, not to each of many processes. A writer
- * keeps pages of its own: a mapped one is looked up in the WAL again with every use, which costs a
- * check a tenth of its time, and would count as resident. */
-#define READER_CACHE "PRAGMA mmap_size = 268435456"
-#define WRITER_CACHE "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192"
+/* A handle keeps pages of its own. A mapped one is looked up in the WAL and its cells are measured
+ * (cell_size_check) with every use: half of what a page of items cost. */
+#define CACHE "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192"
 /* What an import of a million sources enters in the middle: below that, pages go to the WAL and come
  * back many times before the commit. */
 #define BULK "PRAGMA cache_size = -262144"
@@ -123,7 +121,7 @@ static enum rc harden(struct ledger *l, struct err *err)
     TRY(exec(l,
              "PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;",
              err));
-    return exec(l, l->role == LEDGER_READ ? READER_CACHE : WRITER_CACHE, err);
+    return exec(l, CACHE, err);
 }
 
 static enum rc open_lock(const char *dir, int *ret, struct err *err)

@@ -179,7 +179,7 @@ static enum rc is_null(struct compose *c, const struct cql2 *q, struct err *err)
         x->kind == CQL2_PROPERTY && (str_is(x->text, "geometry") || str_is(x->text, "bbox"));
     compose_sql(c, "(");
     if (place)
-        compose_sql(c, "west");
+        compose_sql(c, "i.west");
     else
         TRY(value(c, x, err));
     compose_sql(c, " IS NULL)");
@@ -199,20 +199,50 @@ static enum rc joined(struct compose *c, const struct cql2 *q, const char *word,
 
 /* ---- place ------------------------------------------------------------------------------------- */
 
-/* The R*Tree finds who may meet it, the exact box decides. */
-void item_meets(struct compose *c, const struct place *g)
+#define ROUNDED 0.0001 /* degrees: more than the 32-bit numbers of the R*Tree are off */
+
+static void overlaps(struct compose *c, const struct place *g, double less)
 {
-    compose_sql(c, "(item_no IN (SELECT b.item_no FROM public_items_box b WHERE b.east >= ");
-    compose_real(c, g->box[0]);
+    compose_sql(c, "b.east >= ");
+    compose_real(c, g->box[0] + less);
     compose_sql(c, " AND b.west <= ");
-    compose_real(c, g->box[2]);
+    compose_real(c, g->box[2] - less);
     compose_sql(c, " AND b.north >= ");
-    compose_real(c, g->box[1]);
+    compose_real(c, g->box[1] + less);
     compose_sql(c, " AND b.south <= ");
-    compose_real(c, g->box[3]);
-    compose_sql(c, ") AND geom_meets(west, south, east, north, ");
+    compose_real(c, g->box[3] - less);
+}
+
+static void meets(struct compose *c, const struct place *g)
+{
+    compose_sql(c, "geom_meets(i.west, i.south, i.east, i.north, ");
     compose_geom(c, g);
-    compose_sql(c, "))");
+    compose_sql(c, ")");
+}
+
+void item_in_box(struct compose *c, const struct place *g, enum item_at at)
+{
+    overlaps(c, g, 0);
+    compose_sql(c, " AND (");
+    if (place_is_box(g)) {
+        overlaps(c, g, ROUNDED);
+        compose_sql(c, " OR ");
+    }
+    if (at == ITEM_IS_FETCHED)
+        compose_sql(c, "(SELECT ");
+    meets(c, g);
+    if (at == ITEM_IS_FETCHED)
+        compose_sql(c, " FROM public_items i WHERE i.item_no = b.item_no)");
+    compose_sql(c, ")");
+}
+
+static void item_meets(struct compose *c, const struct place *g)
+{
+    compose_sql(c, "(i.item_no IN (SELECT b.item_no FROM public_items_box b WHERE ");
+    overlaps(c, g, 0);
+    compose_sql(c, ") AND ");
+    meets(c, g);
+    compose_sql(c, ")");
 }
 
 static enum rc intersects(struct compose *c, const struct cql2 *q, struct err *err)

@@ -1,5 +1,6 @@
 /* public_items: searches over public_items and public_collections. Conditions are composed from what was
- * asked for; the page starts behind a row given by its sort keys. */
+ * asked for; the page starts behind a row given by its sort keys. What is searched are narrow columns;
+ * documents are read of the rows that the page shows. */
 #include "ledger/public_items.h"
 
 #include "ledger/item_filter.h"
@@ -66,17 +67,17 @@ static void any_word(struct compose *c, const char *text, const struct str *word
         compose_sql(c, ")");
 }
 
+/* Few are in an area, so it is where a search begins. */
 static enum rc conditions(struct compose *c, const struct item_query *q, struct err *err)
 {
-    compose_sql(c, " WHERE 1");
+    compose_sql(c, q->area
+                       ? " FROM public_items_box b CROSS JOIN public_items i USING (item_no) WHERE "
+                       : " FROM public_items i WHERE 1");
+    if (q->area)
+        item_in_box(c, q->area, ITEM_IS_JOINED);
     one_of(c, "collection", q->collections, q->n_collections);
     one_of(c, "item_id", q->ids, q->n_ids);
     any_word(c, "title || ' ' || collection || ' ' || item_id", q->words, q->n_words);
-    for (size_t i = 0; i < ARRAY_LEN(q->areas); i++)
-        if (q->areas[i]) {
-            compose_sql(c, " AND ");
-            item_meets(c, q->areas[i]);
-        }
     if (q->from.n) {
         compose_sql(c, " AND datetime >= ");
         compose_text(c, q->from);
@@ -192,29 +193,28 @@ static enum rc beyond(struct compose *c, const struct order *o, const struct sor
     return RC_OK;
 }
 
+/* The numbers of the page in its order, then what they stand for: CROSS JOIN keeps that order, since what
+ * stands left is the outer loop. */
 static enum rc compose_page(struct compose *c, const struct item_query *q, const struct order *o,
                             struct err *err)
 {
-    compose_sql(c, "SELECT doc, gen, at, item_id, collection, (SELECT n.item_id FROM public_items n"
-                   " WHERE n.src_no = i.src_no ORDER BY n.version DESC LIMIT 1), (SELECT n.item_id"
-                   " FROM public_items n WHERE n.src_no = i.src_no AND n.version > i.version"
-                   " ORDER BY n.version LIMIT 1)");
+    compose_sql(c, ITEM_COLUMNS ", p.* FROM (SELECT i.item_no AS page_no");
     for (size_t i = 0; i < o->n; i++) {
         compose_sql(c, ", ");
         TRY(item_property(c, o->by[i].field, err));
     }
-    compose_sql(c, " FROM public_items i");
     TRY(conditions(c, q, err));
     if (q->beyond)
         TRY(beyond(c, o, q->beyond, o->one_way && q->n_sort == 0, err));
     for (size_t i = 0; i < o->n; i++) {
-        static const char *const places[] = {"8", "9", "10", "11", "12", "13", "14"};
+        static const char *const places[] = {"2", "3", "4", "5", "6", "7", "8"};
         compose_sql(c, i ? ", " : " ORDER BY ");
         compose_sql(c, places[i]);
         compose_sql(c, o->by[i].down ? " DESC" : "");
     }
     compose_sql(c, " LIMIT ");
     compose_int(c, q->limit);
+    compose_sql(c, ") p CROSS JOIN public_items i ON i.item_no = p.page_no" ITEM_HEAD);
     return RC_OK;
 }
 
@@ -244,7 +244,7 @@ enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_
     while ((rc = query_next(l, &rows, err)) == RC_OK) {
         struct public_item i = view_item(&rows);
         for (size_t k = 0; k < o.n; k++)
-            keys[k] = key_of(&rows, 7 + (int)k);
+            keys[k] = key_of(&rows, 8 + (int)k);
         TRY(fn(ctx, &i, keys, o.n, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -263,14 +263,16 @@ enum rc public_item_count(struct ledger *l, struct arena *a, const struct item_q
                           int64_t *ret, struct err *err)
 {
     struct compose c;
-    bool all = !q->n_ids && !q->n_words && !q->areas[0] && !q->areas[1] && !q->from.n &&
-               !q->until.n && !q->filter;
+    bool plain = !q->n_ids && !q->n_words && !q->from.n && !q->until.n && !q->filter;
     compose_init(&c, a);
-    if (all) { /* sums are kept */
+    if (plain && !q->area) { /* sums are kept */
         compose_sql(&c, "SELECT coalesce(sum(items), 0) FROM public_extents WHERE 1");
         one_of(&c, "collection", q->collections, q->n_collections);
+    } else if (plain && !q->n_collections) { /* the R*Tree alone knows nearly all */
+        compose_sql(&c, "SELECT count(*) FROM public_items_box b WHERE ");
+        item_in_box(&c, q->area, ITEM_IS_FETCHED);
     } else {
-        compose_sql(&c, "SELECT count(*) FROM public_items i");
+        compose_sql(&c, "SELECT count(*)");
         TRY(conditions(&c, q, err));
     }
     return count(l, &c, ret, err);

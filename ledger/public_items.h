@@ -37,9 +37,9 @@ struct sort_by {
 struct item_query {
     const struct str *collections, *ids, *words; /* n = 0: all; words: any of them */
     size_t n_collections, n_ids, n_words;
-    const struct place *areas[2]; /* bbox, intersects; NULL: anywhere */
-    struct str from, until;       /* RFC 3339 as time_format writes it, inclusive; n = 0: open */
-    const struct cql2 *filter;    /* NULL: none */
+    const struct place *area;  /* NULL: anywhere */
+    struct str from, until;    /* RFC 3339 as time_format writes it, inclusive; n = 0: open */
+    const struct cql2 *filter; /* NULL: none */
     struct sort_by sort[ITEM_SORT_MAX];
     size_t n_sort;                   /* 0: newest first */
     const struct sort_value *beyond; /* n_sort + 1 values: only what follows this row; NULL: all */

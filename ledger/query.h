@@ -39,6 +39,14 @@
     " AND CASE WHEN ?10 <= ?12 THEN west <= ?12 AND east >= ?10"                                   \
     " ELSE west <= ?12 OR east >= ?10 END))"
 
+/* An item i with the ids of the newest and of the next version of its source. Most are the newest
+ * themselves, so the next is seldom looked for. */
+#define ITEM_COLUMNS                                                                               \
+    "SELECT doc, gen, at, i.item_id, i.collection, h.item_id, CASE WHEN h.version > i.version"     \
+    " THEN (SELECT n.item_id FROM public_items n WHERE n.src_no = i.src_no AND"                    \
+    " n.version > i.version ORDER BY n.version LIMIT 1) END"
+#define ITEM_HEAD " LEFT JOIN public_heads h ON h.src_no = i.src_no"
+
 enum stmt_id {
 #define X(name, role, sql) Q_##name,
 #include "ledger/statements.def"

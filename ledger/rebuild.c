@@ -4,10 +4,10 @@
 #include "ledger/query.h"
 
 /* Boxes after the items they belong to. */
-static const enum stmt_id strays[] = {Q_STRAY_CHANGES,     Q_STRAY_PROV,    Q_STRAY_DELTAS,
-                                      Q_STRAY_ITEMS,       Q_STRAY_BOXES,   Q_STRAY_ASSETS,
-                                      Q_STRAY_SOURCES,     Q_STRAY_FRESH,   Q_STRAY_CHECKS,
-                                      Q_STRAY_COLLECTIONS, Q_STRAY_DATASETS};
+static const enum stmt_id strays[] = {
+    Q_STRAY_CHANGES, Q_STRAY_PROV,        Q_STRAY_DELTAS,  Q_STRAY_ITEMS,   Q_STRAY_BOXES,
+    Q_STRAY_HEADS,   Q_MEND_HEADS,        Q_STRAY_ASSETS,  Q_STRAY_SOURCES, Q_STRAY_FRESH,
+    Q_STRAY_CHECKS,  Q_STRAY_COLLECTIONS, Q_STRAY_DATASETS};
 
 int64_t rebuild_written(const struct ledger *l)
 {

@@ -39,23 +39,7 @@ const KINDS = {
     rollback: "taken back",
 };
 
-const VERDICTS = {
-    none: "The same features, fields and coordinates.",
-    attributes_only: "Attributes changed, no shape did.",
-    reformatted: "The same features, told otherwise.",
-    redigitised: "Borders were redrawn; nothing was gained or lost.",
-    local: "Places changed.",
-    replaced: "Most of it was replaced.",
-};
-
 /* ---- small helpers ---- */
-
-function element(tag, text, attributes) {
-    const node = document.createElement(tag);
-    if (text !== undefined && text !== null) node.textContent = text;
-    for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-    return node;
-}
 
 /* A link, or nothing where the evidence is withheld. Only our own and web addresses become links. */
 function link(text, href) {
@@ -116,36 +100,6 @@ function changedLine(entry) {
     return element("p", text + ".", { class: "facts" });
 }
 
-/* "Places changed. Gained 12.500 km², lost none; borders moved by up to 340 m." */
-function verdictText(delta) {
-    const totals = delta.totals || {};
-    const parts = [];
-    const km2 = (n) => (n > 0 ? n.toFixed(3) + " km²" : "none");
-    if (typeof totals.area_gained_km2 === "number" && typeof totals.area_lost_km2 === "number")
-        parts.push("gained " + km2(totals.area_gained_km2) + ", lost " + km2(totals.area_lost_km2));
-    if (totals.moved_m > 0) parts.push("borders moved by up to " + Math.round(totals.moved_m) + " m");
-    const verdict = VERDICTS[delta.verdict] || "No verdict: there was nothing to compare with.";
-    const rest = parts.join("; ");
-    return verdict + (rest ? " " + rest[0].toUpperCase() + rest.slice(1) + "." : "");
-}
-
-/* What a maintainer wants to know first. Deltas may be large, so one is read when somebody asks for it. */
-function verdictBox(entry) {
-    if (!changedLine(entry) || entry.change_type === "new" || !link("", entry.delta_manifest_ref)) return null;
-    const box = element("details", null, { class: "facts" });
-    const text = element("p", "Reading…");
-    box.append(element("summary", "Verdict"), text);
-    box.addEventListener("toggle", async () => {
-        try {
-            const answer = await fetch(entry.delta_manifest_ref);
-            text.textContent = answer.ok ? verdictText(await answer.json()) : "It cannot be read now.";
-        } catch {
-            text.textContent = "It cannot be read now.";
-        }
-    }, { once: true });
-    return box;
-}
-
 function changeItem(entry) {
     const item = element("li");
     const head = element("h3", entry.title || entry.source_id || "A dataset");
@@ -157,9 +111,7 @@ function changeItem(entry) {
     item.append(head, when);
     const changed = changedLine(entry);
     if (changed) item.append(changed);
-    const verdict = verdictBox(entry);
-    if (verdict) item.append(verdict);
-    item.append(trustLine(entry));
+    item.append(trustLine(entry), ...evidenceOf(entry, assetOf(entry)));
     item.append(list([
         link("Evidence", "/changes/" + encodeURIComponent(entry.change_event_id)),
         link("Provenance", entry.prov_ref),
@@ -230,6 +182,7 @@ async function ask(address) {
 
 const page = {
     status: document.getElementById("status"),
+    sum: document.getElementById("sum"),
     changes: document.getElementById("changes"),
     freshness: document.getElementById("freshness"),
     older: document.getElementById("older"),
@@ -258,16 +211,36 @@ function showChanges(body) {
     page.older.hidden = !page.next;
     if (body.results.length === 0) showEmpty(page.changes, "Nothing has changed yet.");
     else page.changes.replaceChildren(...body.results.map(namedItem));
+    const shown = new Set(page.changes.children);
+    for (const [id, old] of items) if (!shown.has(old.item)) items.delete(id);
 }
 
+/* An entry that says what it said keeps its place on the page: what a reader has opened stays open. */
+const items = new Map(); /* id → { text, item } */
+
 function namedItem(entry) {
+    const id = entry.change_event_id, text = JSON.stringify(entry), old = items.get(id);
+    if (old && old.text === text) return old.item;
     const item = changeItem(entry);
-    item.dataset.id = entry.change_event_id;
+    item.dataset.id = id;
+    items.set(id, { text, item });
     return item;
+}
+
+/* "12 of 15 sources are current. 1 held for review, 1 restricted." */
+function sumText(results) {
+    const counts = new Map();
+    for (const f of results) counts.set(f.state, (counts.get(f.state) || 0) + 1);
+    const rest = [...counts].filter(([state]) => state !== "current")
+        .map(([state, n]) => n + " " + (STATES[state] || STATES.unknown)[1].toLowerCase());
+    const first = (counts.get("current") || 0) + " of " + results.length +
+        (results.length === 1 ? " source is" : " sources are") + " current.";
+    return first + (rest.length > 0 ? " " + rest.join(", ") + "." : "");
 }
 
 function showFreshness(body, sources) {
     const health = new Map(sources.results.map((s) => [s.id, s.health]));
+    page.sum.textContent = body.results.length > 0 ? sumText(body.results) : "";
     if (body.results.length === 0) showEmpty(page.freshness, "No source is watched yet.");
     else page.freshness.replaceChildren(...body.results.map((f) => sourceItem(f, health.get(f.source_id))));
 }

@@ -9,10 +9,10 @@
 /* ---- every public row as text ---------------------------------------------------------------- */
 
 static const char *const tables[] = {
-    "public_meta",         "public_changes",   "public_sources", "public_freshness",
-    "public_items",        "public_items_box", "public_prov",    "public_collections",
-    "public_datasets",     "public_deltas",    "public_assets",  "public_checks",
-    "public_check_totals", "public_heartbeats"};
+    "public_meta",        "public_changes",      "public_sources",   "public_freshness",
+    "public_items",       "public_items_box",    "public_heads",     "public_prov",
+    "public_collections", "public_datasets",     "public_deltas",    "public_assets",
+    "public_checks",      "public_check_totals", "public_heartbeats"};
 
 static void dump_table(sqlite3 *db, const char *table, bool generations, struct buf *out)
 {
@@ -179,6 +179,9 @@ static void altered_and_stray_rows_are_put_right(void **state)
         "UPDATE public_checks SET failures = 7",
         "UPDATE public_items SET doc = '{}'",
         "UPDATE public_items_box SET north = 80, east = 10",
+        "UPDATE public_items SET version = 9 - version",
+        "UPDATE public_heads SET item_id = 'nobody', version = 0",
+        "DELETE FROM public_heads",
         "UPDATE public_assets SET size = 1",
         "UPDATE public_collections SET doc = '{}'",
         "DELETE FROM public_deltas WHERE delta_id = (SELECT max(delta_id) FROM public_deltas)",
@@ -194,6 +197,31 @@ static void altered_and_stray_rows_are_put_right(void **state)
         assert_string_not_equal(dump(false), before);
         (void)rebuild_now();
         assert_string_equal(dump(false), before);
+    }
+}
+
+/* Which item is the newest follows every item that comes, goes or is renumbered. */
+static void heads_follow_items(void **state)
+{
+    static const char *const moves[] = {
+        "SELECT 1",
+        "DELETE FROM public_items WHERE item_id = 'open-v3'",
+        "DELETE FROM public_items WHERE item_id = 'open-v1'",
+        "UPDATE public_items SET version = 9 - version",
+        "UPDATE public_items SET src_no = 1 WHERE item_id = 'late-v1'",
+        "DELETE FROM public_items"};
+    (void)state;
+    populate();
+    assert_true(ask_number("SELECT count(*) FROM public_heads") > 1);
+    for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
+        (void)ask_number(moves[i]);
+        assert_int_equal(
+            ask_number("SELECT (SELECT count(*) FROM public_heads) <>"
+                       " (SELECT count(DISTINCT src_no) FROM public_items) OR EXISTS"
+                       " (SELECT 1 FROM public_items i LEFT JOIN public_heads h USING (src_no)"
+                       " WHERE h.version IS NOT (SELECT max(version) FROM public_items n WHERE"
+                       " n.src_no = i.src_no))"),
+            0);
     }
 }
 
@@ -277,6 +305,7 @@ int main(void)
                                        T(lost_rows_come_back_byte_for_byte),
                                        T(lost_tip_comes_back_above_every_old_one),
                                        T(altered_and_stray_rows_are_put_right),
+                                       T(heads_follow_items),
                                        T(withheld_rows_do_not_survive),
                                        T(changed_level_rebuilds_the_same),
                                        T(failure_in_the_middle_leaves_everything)};

@@ -122,6 +122,30 @@ static void every_route_answers_304(void **state)
     }
 }
 
+#define BADGES 200
+
+/* A page of badges that a browser has seen: each is asked once, and costs a 304 without a body. */
+static void page_of_badges_costs_as_many_304s(void **state)
+{
+    char id[32], path[64], tag[BADGES][32], held[64];
+    (void)state;
+    for (int i = 0; i < BADGES; i++) {
+        snprintf(id, sizeof id, "badge-%03d", i);
+        (void)declare(id, "A badge", address("https://data.example/{x}", id), "public");
+    }
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < BADGES; i++) {
+            snprintf(path, sizeof path, "/badges/badge-%03d.svg", i);
+            snprintf(held, sizeof held, "HTTP_IF_NONE_MATCH=%.31s", again ? tag[i] : "\"none\"");
+            struct answer a = ask(&(struct ask){.path = path, .headers = {held}});
+            assert_int_equal(a.status, again ? 304 : 200);
+            assert_int_equal(a.body[0] != 0, !again);
+            assert_string_equal(answer_header(&a, "Cache-Control"), "no-cache");
+            snprintf(tag[i], sizeof tag[i], "%s", answer_header(&a, "ETag"));
+            answer_free(&a);
+        }
+}
+
 static void modified_since_works_where_dates_are_exact(void **state)
 {
     char since[2100];
@@ -334,6 +358,7 @@ int main(void)
         cmocka_unit_test(paging_loses_and_repeats_nothing),
         cmocka_unit_test(cursors_before_the_retention_are_410),
         cmocka_unit_test(readiness_follows_the_heartbeats),
+        cmocka_unit_test(page_of_badges_costs_as_many_304s),
     };
     return cmocka_run_group_tests(tests, make_world, drop_world);
 }

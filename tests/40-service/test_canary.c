@@ -9,6 +9,7 @@
 
 #include <time.h>
 #include "core/log.h"
+#include "ledger/query.h"
 
 #define GEN_URL "https://wells-host.example/canary-gen-path"
 #define GEN_BODY(n)                                                                                \
@@ -517,6 +518,71 @@ static void compare_times(const char *pattern, const char *const paths[2])
                  (long long)median[1]);
 }
 
+/* Steps of SQLite's machine and bytes, of one answer in this process. Times waver with the machine, these do
+ * not: a single row looked at more would tell. */
+struct effort {
+    int64_t steps, statements;
+    size_t bytes;
+    int status;
+};
+
+static struct effort effort_of(struct ledger *reader, const char *path)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct req r = {.method = STR("GET"),
+                    .path = str_of(path),
+                    .base = STR("http://127.0.0.1:8080"),
+                    .remote_addr = STR("127.0.0.1"),
+                    .arena = &a,
+                    .ledger = reader,
+                    .inst = &inst,
+                    .now = clock_now()};
+    struct effort e = {0};
+    struct resp w;
+    arena_init(&a, REQ_ARENA_MAX);
+    resp_init(&w);
+    route_serve(&router_api, &r, &w);
+    for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(reader->db, s));) {
+        int steps = sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
+        e.steps += steps;
+        e.statements += steps > 0;
+    }
+    e.bytes = w.body.len + w.headers.len;
+    e.status = w.status;
+    resp_release(&w);
+    return e;
+}
+
+static void sovereign_costs_what_unknown_costs(void **state)
+{
+    struct ledger *reader = fix_open(LEDGER_READ);
+    size_t read = 0;
+    (void)state;
+    EACH_ROW(&router_api, r)
+    for (size_t who = A_SOVEREIGN; who < THINGS; who++) {
+        struct thing nobody = nobody_beside(&things[who]), one = things[who];
+        if (!strchr(r->pattern, '{') || strcmp(r->method, "GET") != 0)
+            continue;
+        if (strstr(r->pattern, "/catalogs/{node}"))
+            one.node = "1-8";
+        struct effort s = effort_of(reader, path_of(r->pattern, &one));
+        struct effort n = effort_of(reader, path_of(r->pattern, &nobody));
+        if (s.steps != n.steps || s.statements != n.statements || s.bytes != n.bytes ||
+            s.status != n.status)
+            fail_msg(
+                "%s: sovereign takes %lld steps of %lld statements for %zu bytes (%d), unknown "
+                "%lld of %lld for %zu (%d)",
+                r->pattern, (long long)s.steps, (long long)s.statements, s.bytes, s.status,
+                (long long)n.steps, (long long)n.statements, n.bytes, n.status);
+        read += s.steps > 0;
+    }
+    assert_true(read > 20); /* the ledger was asked, so there was something to count */
+    struct effort found = effort_of(reader, "/sources/roads"),
+                  none = effort_of(reader, "/sources/nobody");
+    assert_int_not_equal(found.steps, none.steps);
+    ledger_close(&reader);
+}
+
 /* Byte for byte, headers and size among them, and as fast. */
 static void sovereign_is_unknown(void **state)
 {
@@ -643,6 +709,7 @@ int main(void)
         cmocka_unit_test(every_representation),
         cmocka_unit_test(every_parameter),
         cmocka_unit_test(sovereign_is_unknown),
+        cmocka_unit_test(sovereign_costs_what_unknown_costs),
         cmocka_unit_test(generalized_places_are_their_grid),
         cmocka_unit_test(logs_and_files_are_clean),
         cmocka_unit_test(a_leak_would_be_noticed),

@@ -175,8 +175,10 @@ is "its first entry can be had" "$(status) $(head -n 1 "$work/body" | jq -r .seq
 
 # ---- by schemas and shapes, where they are ---------------------------------------------------------
 schemas=${FRESHET_SCHEMAS:-../shared/data/schemas}
-if [ -d "$schemas" ] && [ -d "${NODE_MODULES:-none}" ]; then
-    export NODE_MODULES
+if [ ! -f "$schemas/shacl_validate.mjs" ]; then
+    echo "skipped: no shapes and schemas (\$FRESHET_SCHEMAS)"
+elif node_packages ajv@8 ajv-formats@3 n3 jsonld@9 @zazuko/env@3 rdf-validate-shacl; then
+    schemas=$(cd "$schemas" && pwd)
     for doc in "$work"/dcat-*.ttl; do
         run 0 node "$schemas/shacl_validate.mjs" --shapes "$schemas/dcat-ap-3.0.1/shacl/dcat-ap-SHACL.ttl" "$doc"
         run 0 node "$schemas/shacl_validate.mjs" --shapes "$schemas/dcat-us-3.0/dcat-us_3.0_shacl_shapes.ttl" "$doc"
@@ -187,7 +189,10 @@ if [ -d "$schemas" ] && [ -d "${NODE_MODULES:-none}" ]; then
     EACH=dataset run 0 node "$schemas/validate_json.js" dcat-us-3-dataset "$work/data3.json"
     jq -c '.[]' "$work/events.json" | head -n 1 >"$work/event.json"
     run 0 node "$schemas/validate_json.js" cloudevent "$work/event.json"
+    for name in dcat-dcat dcat-dcat-datasets-tiger prov-prov-sources-lines; do
+        run 0 node "$schemas/rdf_iso.mjs" "$work/$name.ttl" "$work/$name.jsonld"
+    done
 else
-    echo "skipped: shapes and schemas (they lie at \$FRESHET_SCHEMAS, node packages at \$NODE_MODULES)"
+    echo "skipped: shapes and schemas need node and npm, or \$NODE_MODULES"
 fi
 summary

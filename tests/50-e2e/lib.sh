@@ -114,3 +114,22 @@ free_port() {
     jq .http "$work/free"
 }
 advance() { curl -sS -X POST "$u/control/advance?path=$1" >/dev/null; }
+
+# node_packages NAME...: NODE_MODULES is a folder that has these npm packages: the one that is set, or one of
+# ours that npm fills once. Fails where that cannot be, which is no fault of the tree.
+node_packages() {
+    command -v node >/dev/null || return 1
+    if [ -n "${NODE_MODULES:-}" ]; then return 0; fi
+    command -v npm >/dev/null || return 1
+    folder=$PWD/build/node
+    mkdir -p "$folder"
+    # Scripts run side by side: one installs, the other waits. A second try would cost the same again.
+    # shellcheck disable=SC2016 # the inner shell expands them
+    flock "$folder/lock" sh -c 'folder=$1; shift
+        done=$folder/has-$(echo "$*" | tr -c "a-z0-9\n" -)
+        [ -e "$done" ] || {
+            timeout 100 npm install --silent --no-audit --no-fund --prefix "$folder" "$@" >"$folder/npm.log" 2>&1 && : >"$done"
+        }' sh "$folder" "$@" || return 1
+    NODE_MODULES=$folder/node_modules
+    export NODE_MODULES
+}

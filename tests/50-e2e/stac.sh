@@ -1,7 +1,7 @@
 #!/bin/sh
 # The catalog behind real nginx, with clients that we did not write: GDAL's OGC API Features driver reads a
-# collection, the official schemas judge every document where they are at hand, pystac-client walks it where
-# it is installed.
+# collection, the official schemas judge every document where they are at hand; the library of STAC Browser,
+# and pystac-client where it is installed, walk it.
 # shellcheck disable=SC2154 # out, err, port and u are set by lib.sh
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,7 +12,7 @@ FRESHET_DIR=$dir
 export FRESHET_DIR
 web=$(free_port)
 base=http://127.0.0.1:$web
-schemas=${SCHEMAS:-../shared/data/schemas}
+schemas=${FRESHET_SCHEMAS:-../shared/data/schemas}
 
 get() { curl -sS --max-time 20 "$@"; }
 status() { get -o /dev/null -w '%{http_code}' "$@"; }
@@ -25,9 +25,9 @@ freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
 freshet config set fetch_attempts 1
 freshet source import "$work/sources.json" >/dev/null
 for _ in 1 2 3; do
+    tick
     freshet check all >/dev/null 2>&1
     freshet work --drain >/dev/null 2>&1
-    tick
 done
 "$B/freshet" up --port "$web" >"$work/up.out" 2>"$work/up.err" &
 children=$!
@@ -115,6 +115,12 @@ if command -v ogrinfo >/dev/null; then
     is "and reads them" "$(printf '%s\n' "$out" | grep -c '^OGRFeature')" "$n"
 else
     echo "skipped: no ogrinfo"
+fi
+if node_packages stac-js@0.5; then
+    run 0 node tests/50-e2e/stac_walk.mjs "$base/stac"
+    is "stac-js meets every item by search, by collections and by the tree" "$out" "$total $total $total 0"
+else
+    echo "skipped: no stac-js (npm)"
 fi
 if python3 -c 'import pystac_client' 2>/dev/null; then
     run 0 python3 -c "

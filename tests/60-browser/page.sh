@@ -51,6 +51,11 @@ is "every change of the first page is shown" "$(tr '\n' ' ' <"$work/page.html" |
 for sha in $(echo "$changes" | jq -r '.results[].object_identity.sha256 // empty'); do
     grep -q "title=\"$sha\"" "$work/page.html" || fail "the digest $sha is shown"
 done
+is "each public one says how to check it, use it and take it back" \
+    "$(grep -o '<summary>Check it, use it, take it back</summary>' "$work/page.html" | wc -l | tr -d ' ')" \
+    "$(echo "$changes" | jq '[.results[] | select(.sensitivity == "public" and .change_type != "deleted" and .rollback_ref)] | length')"
+sum=$(curl -s "$base/freshness?limit=1000" | jq -r '(.results // .freshness) | "\([.[] | select(.state == "current")] | length) of \(length) sources are current"')
+has "how many are current stands on top" "$page" "$sum"
 has "the newest is named" "$page" "$(echo "$changes" | jq -r '.results[0].title')"
 curl -s "$base/freshness?limit=1000" | jq -r '[.results[]? // .freshness[]?][] | .title + "\t" + .label' >"$work/badges"
 tab=$(printf '\t')
@@ -83,6 +88,25 @@ is "no error on its console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$wor
 is "nothing of it comes from elsewhere" "$(grep -o -E '(src|href)="(https?:)?//[^"]*"' "$work/docs.html")" ''
 is "it has one main heading, a language, a title" "$(count docs '<h1')$(count docs '<html lang="en"')$(count docs '<title>')" 111
 is "the first page leads to it" "$(count page 'href="/docs"')" 1
+
+# ---- the map of a change ---------------------------------------------------------------------------------
+# What is opened by hand, drawn here of a delta that is written by hand.
+cat >"$work/map.html" <<END
+<body><script src="file://$PWD/www/evidence.js"></script><script>
+const features = { added: [{ key: "<b>", bbox: [-98, 38, -97, 39] }], modified: [{ key: "m", bbox: [-99, 38, -99, 38] }],
+    removed: [{ key: "none" }] };
+document.body.append(mapOf({ features }, [-102, 37, -94, 40]), String(mapOf({ features }, null)), String(mapOf({}, [0, 0, 1, 1])));
+</script></body>
+END
+timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
+    --user-data-dir="$work/profile-map" --dump-dom "file://$work/map.html" >"$work/map.dom" 2>/dev/null
+map=$(cat "$work/map.dom")
+is "the map draws the whole and each box" "$(grep -o '<rect class="[a-z]*"' "$work/map.dom" | sort | tr '\n' ' ')" \
+    '<rect class="added" <rect class="modified" <rect class="whole" '
+has "it says in words what it draws" "$map" 'aria-label="Where it changed: 1 added, 1 modified, within the whole dataset"'
+has "a name stays text" "$map" '<title>added: &lt;b&gt;</title>'
+has "a point can be seen" "$map" 'class="modified"[^>]*width="5" height="5"'
+has "without boxes there is none" "$map" '</figure>nullnull'
 
 # ---- would an error be noticed? --------------------------------------------------------------------
 printf '<script>console.error("planted")</script>' >"$work/planted.html"

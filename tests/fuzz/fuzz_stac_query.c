@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (req_parse_query(&r, &err) == RC_OK) {
         if (stac_query_get(&r, &q, &err) == RC_OK) {
             HOLDS(q.q.limit >= 1 && q.q.limit <= STAC_LIMIT_MAX);
-            HOLDS(q.q.n_sort <= ITEM_SORT_MAX && !(q.q.areas[0] && q.q.areas[1]));
+            HOLDS(q.q.n_sort <= ITEM_SORT_MAX);
             HOLDS(!q.q.from.n || !q.q.until.n || strcmp(q.q.from.p, q.q.until.p) <= 0);
         } else {
             HOLDS(err.rc == RC_INVALID && err.msg[0] != 0);
