@@ -105,6 +105,8 @@ enum rc outbox_count(struct ledger *l, int64_t now, struct err *err)
     enum rc rc = query_run(l, Q_OUTBOX_WIPE, err, "");
     if (rc == RC_OK)
         rc = query_run(l, Q_OUTBOX_COUNT, err, "");
+    if (rc == RC_OK)
+        rc = query_run(l, Q_OUTBOX_COUNT_NOTICES, err, "");
     return end_tx(l, rc, err);
 }
 

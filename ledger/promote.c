@@ -2,6 +2,7 @@
 #include "ledger/promote.h"
 
 #include "core/json.h"
+#include "ledger/notice.h"
 #include "ledger/outbox.h"
 #include "ledger/publish.h"
 #include "ledger/rollback.h"
@@ -118,7 +119,7 @@ static enum rc write_log(struct ledger *l, const struct promotion *p, int64_t se
     TRY(replay_append(l, now, "run.promoted", p->source->no, p->event_id, text, err));
     for (size_t i = 0; i < ARRAY_LEN(p->tell) && p->tell[i]; i++)
         TRY(outbox_put(l, p->run_id, p->tell[i], text, now, err));
-    return RC_OK;
+    return notice_put(l, NOTICE_change, p->source->no, p->event_id, "", now, err);
 }
 
 static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t now,
@@ -198,6 +199,7 @@ static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, run
     TRY(query_run(l, Q_INBOX_END, err, "itttm", h->cand_no, "held", (char *)NULL, h->reason,
                   (int64_t)-1));
     TRY(record_held(l, h, now, err));
+    TRY(notice_put(l, NOTICE_hold, h->src_no, h->event_id, h->reason, now, err));
     return also ? also(ctx, l, err) : RC_OK;
 }
 
