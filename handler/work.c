@@ -18,6 +18,7 @@
 #include "handler/facts.h"
 #include "handler/job.h"
 #include "handler/levels.h"
+#include "handler/orders.h"
 #include "handler/outbox.h"
 #include "ledger/rollback.h"
 
@@ -364,6 +365,14 @@ static enum rc take(struct worker *w, const char *rollback_id, struct err *err)
     return RC_OK;
 }
 
+/* While the log is gone through. A sign of life that cannot be given is missed by others. */
+static void still_here(void *ctx, int64_t done, int64_t total)
+{
+    struct err ignored;
+    (void)done, (void)total;
+    (void)!worker_beat(ctx, &ignored);
+}
+
 /* What comes before any claim. One that was made under another policy goes back, and is claimed anew. */
 static enum rc prepare(struct worker *w, struct err *err)
 {
@@ -373,7 +382,9 @@ static enum rc prepare(struct worker *w, struct err *err)
     if (rc != RC_OK || strcmp(tag, w->policy.tag) != 0)
         give_back(w);
     TRY(rc);
-    return levels_apply(w->ledger, w->inst, clock_now(), err);
+    TRY(levels_apply(w->ledger, w->inst, clock_now(), err));
+    TRY(orders_apply(w->ledger, w->inst, clock_now(), err));
+    return orders_replay(w->ledger, w->inst, still_here, w, err);
 }
 
 static enum rc work_on(struct worker *w, const char *rollback_id, enum work_result *ret,

@@ -30,3 +30,20 @@ CREATE INDEX deliveries_notice ON deliveries (notice_no);
 -- The breach that was told of last (ledger/breach.h), so that it is told when it begins and when it ends.
 ALTER TABLE source_state ADD COLUMN breach TEXT;
 CREATE INDEX source_breach ON source_state (src_no) WHERE breach IS NOT NULL;
+
+-- Declarations that were asked for over HTTP; a handler carries them out (ledger/order.h).
+CREATE TABLE source_orders (
+    order_no    INTEGER PRIMARY KEY,
+    order_id    TEXT NOT NULL UNIQUE,
+    kind        TEXT NOT NULL CHECK (kind IN ('create', 'replace', 'retire')),
+    source_id   TEXT NOT NULL,
+    spec        TEXT, -- canonical; NULL: retire
+    sensitivity TEXT NOT NULL, -- of spec, '' without one
+    asked_by    TEXT NOT NULL,
+    state       TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'done', 'failed')),
+    detail      TEXT, -- why it failed, or what it waits for
+    created_at  INTEGER NOT NULL,
+    finished_at INTEGER
+) STRICT;
+CREATE INDEX source_orders_open ON source_orders (order_no) WHERE state = 'open';
+CREATE INDEX source_orders_source ON source_orders (source_id, order_no);
