@@ -31,6 +31,23 @@ CREATE INDEX deliveries_notice ON deliveries (notice_no);
 ALTER TABLE source_state ADD COLUMN breach TEXT;
 CREATE INDEX source_breach ON source_state (src_no) WHERE breach IS NOT NULL;
 
+-- How runs ended, and why, since the beginning; and measures, for /metrics (ledger/telemetry.h). Withheld
+-- sources are in none of it.
+CREATE TABLE public_runs (
+    result TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (result, reason)
+) STRICT, WITHOUT ROWID;
+INSERT INTO public_runs VALUES ('promoted', '', 0), ('noop', '', 0), ('failed', '', 0), ('held', '', 0),
+    ('retry', '', 0), ('dead', '', 0), ('absorbed', '', 0);
+CREATE TABLE public_gauges (
+    name  TEXT PRIMARY KEY,
+    value REAL NOT NULL,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inbox_dead ON inbox (src_no) WHERE state = 'dead';
+
 -- Declarations that were asked for over HTTP; a handler carries them out (ledger/order.h).
 CREATE TABLE source_orders (
     order_no    INTEGER PRIMARY KEY,
