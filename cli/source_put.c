@@ -27,7 +27,7 @@ enum rc source_store(struct cli *c, struct source *s, struct str doc, bool updat
                               .inst = &c->inst,
                               .arena = &c->arena,
                               .by = cli_opt(c, "by"),
-                              .note = cli_opt(c, "note"),
+                              .note = update ? cli_opt(c, "note") : NULL,
                               .update = update,
                               .doc = doc};
     TRY(declare_source(&d, s, clock_now(), &done, &c->err));
