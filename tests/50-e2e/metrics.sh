@@ -23,6 +23,21 @@ has "one change is counted" "$(cat "$work/metrics")" '^freshet_runs_total{result
 has "nothing is open" "$(cat "$work/metrics")" '^freshet_inbox_candidates{state="open"} 0$'
 has "its lag is measured" "$(cat "$work/metrics")" '^freshet_freshness_lag_seconds{quantile="0.95"} [0-9.]*$'
 has "one of two sources was digested" "$(cat "$work/metrics")" '^freshet_digest_coverage_ratio 0.5000$'
+
+# ---- the operator's numbers ------------------------------------------------------------------------
+run 0 freshet source add --id h --url "$u/cli/held.json" --sensitivity restricted
+run 0 freshet stats --json
+is "sources of all levels" "$(echo "$out" | jq -c '[.sources.public, .sources.restricted, .unhealthy.gone]')" '[2,1,1]'
+is "checks, changes, runs" "$(echo "$out" | jq -c '[.checks.new, .checks.gone, .changes.new, .runs.promoted]')" '[1,1,1,1]'
+is "a lag" "$(echo "$out" | jq '.lag_ms.p50 >= 0 and .lag_ms.p95 >= .lag_ms.p50')" true
+run 0 freshet stats
+has "as rows" "$out" "^checks.gone.1$"
+run 0 freshet init "$work/empty"
+run 0 freshet -C "$work/empty" stats --json
+is "of an empty instance" "$(echo "$out" | jq -c '[.sources, .changes, .inbox, .lag_ms]')" '[{},{},{},{}]'
+run 2 freshet stats more
+
+# ---- dashboard and rules -----------------------------------------------------------------------------
 fits() { python3 tests/50-e2e/metrics_names.py "$@" 2>&1; }
 board=docs/grafana/freshet.json
 rules=docs/prometheus/freshet.rules.yml
