@@ -28,7 +28,8 @@ static const struct {
                {"runs", 0750},         {"runs/change-detection", 0750},
                {"run", 0750},          {"log", 0750},
                {"spool", 0700}};
-static const char *const small_files[] = {"freshet.json", "policy.json", "sources.json", "notify.json"};
+static const char *const small_files[] = {"freshet.json", "policy.json", "sources.json",
+                                          "notify.json"};
 
 struct copy {
     const struct instance *inst;

@@ -190,8 +190,8 @@ enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct
     buf_str(&text, body);
     digest_hmac_sha256((struct str){(char *)key, n}, buf_view(&text), &mac);
     explicit_bzero(key, sizeof key);
-    memcpy(out, "v1,", 3);
-    base64_encode(mac.b, sizeof mac.b, out + 3);
+    int len = snprintf(out, MESSAGE_SIGNATURE_MAX, "v1,");
+    base64_encode(mac.b, sizeof mac.b, out + len);
     return buf_rc(&text);
 }
 

@@ -44,8 +44,9 @@ static enum rc measure_lag(struct ledger *l, int64_t now, struct err *err)
     }
     if (n == 0)
         return RC_OK;
-    TRY(put(l, "lag_p50", (double)lags[(n - 1) / 2] / 1000, now, err));
-    return put(l, "lag_p95", (double)lags[(n - 1) * 95 / 100] / 1000, now, err);
+    size_t half = (n - 1) / 2, most = (n - 1) * 95 / 100;
+    TRY(put(l, "lag_p50", (double)lags[half] / 1000, now, err));
+    return put(l, "lag_p95", (double)lags[most] / 1000, now, err);
 }
 
 /* How long what waits will take at the rate of the last minute; -1: nothing moves. */

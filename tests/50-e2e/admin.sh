@@ -29,7 +29,7 @@ status() { curl -sS --max-time 20 -o /dev/null -w '%{http_code}' "$base$1"; }
 decl="{\"id\":\"a\",\"title\":\"First\",\"url\":\"$u/cli/a.json\""
 is "a source is declared" "$(call POST /admin/sources "$token" "$decl}")" 202
 is "the answer says where to ask" "$(jq -r .status_url "$work/answer")" "$base/admin/sources/a"
-soon "a handler carries it out" 20 order a "$token" done
+soon "a handler carries it out" 20 order a "$token" 'done'
 is "it is public" "$(status /sources/a)" 200
 is "who declared it is kept" "$(sqlite3 "$FRESHET_DIR/ledger.db" 'SELECT declared_by FROM sources')" ada
 soon "and watched" 30 sh -c "curl -s $base/changes | jq -e '.results[] | select(.source_id == \"a\")'"
@@ -44,7 +44,7 @@ soon "and nothing of it is public" 20 sh -c "[ \$(curl -s -o /dev/null -w '%{htt
 is "not even to who asked" "$(call GET /admin/sources/a "$token")" 404
 is "the feed is empty" "$(curl -s "$base/changes" | jq '.results | length')" 0
 is "lowering is taken" "$(call PUT /admin/sources/a "$other" "$decl}")" 202
-soon "and waits" 20 order a "$other" done
+soon "and waits" 20 order a "$other" 'done'
 has "for a second person" "$(jq -r .order.detail "$work/answer")" 'stays sovereign until a second person approves lvl_'
 is "meanwhile it stays" "$(status /sources/a)" 404
 
@@ -56,7 +56,7 @@ is "once" "$(call DELETE /admin/sources/a "$other")" 409
 # ---- a replay --------------------------------------------------------------------------------------
 is "a replay is asked for" "$(call POST /admin/replays "$token" '{"since":"2020-01-01T00:00:00Z","approved_by":"bob"}')" 202
 at=$(jq -r .status_url "$work/answer")
-replayed() { call GET "${at#"$base"}" "$token" >/dev/null && [ "$(jq -r .state "$work/answer")" = done ]; }
+replayed() { call GET "${at#"$base"}" "$token" >/dev/null && [ "$(jq -r .state "$work/answer")" = 'done' ]; }
 soon "and made" 30 replayed
 is "counted for those who may know" "$(jq -c '[.rows, .failed]' "$work/answer")" '[null,null]'
 has "and for Prometheus" "$(curl -s "$base/metrics")" 'freshet_replays_total{result="done"} 1'
