@@ -178,6 +178,7 @@ enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct
     struct sha256 mac;
     uint8_t key[KEY_MAX];
     size_t n = 0;
+    buf_init(&text, BODY_MAX + 256);
     if (!str_starts(s, STR(SECRET_PREFIX)))
         return RC_INVALID;
     s = (struct str){s.p + sizeof SECRET_PREFIX - 1, s.n - (sizeof SECRET_PREFIX - 1)};
@@ -185,7 +186,6 @@ enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct
         explicit_bzero(key, sizeof key);
         return RC_INVALID;
     }
-    buf_init(&text, BODY_MAX + 256);
     buf_printf(&text, "%s.%lld.", id, (long long)seconds);
     buf_str(&text, body);
     digest_hmac_sha256((struct str){(char *)key, n}, buf_view(&text), &mac);

@@ -261,9 +261,9 @@ enum rc subscribers_load(struct arena *a, const struct instance *inst, struct su
 {
     CLEANUP(buf_release) struct buf text;
     char *path = instance_path(a, inst, NOTIFY_FILE);
+    buf_init(&text, FILE_MAX);
     if (!path)
         return err_set(err, RC_NOMEM, "", "no memory for a path");
-    buf_init(&text, FILE_MAX);
     enum rc rc = file_read(path, &text, err);
     if (rc == RC_NOT_FOUND) {
         ret->n = 0;

@@ -327,7 +327,7 @@ static void a_slow_one_holds_up_nobody(void **state)
                              subscriber("bad", ALL), subscriber("ops", ALL)));
     struct outbox_counts n = {0};
     bool more;
-    char id[8];
+    char id[16];
     for (int i = 0; i < 12; i++) {
         snprintf(id, sizeof id, "s%d", i);
         (void)publish(id, "public");
