@@ -301,6 +301,8 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
          "Other bytes of the same content: runs that ended there, checks that knew the form.");
     TRY(public_noise(r->ledger, put_noise, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
-    traffic_put(r->traffic, &w->body);
-    return put_beats(r, &w->body, err);
+    TRY(put_beats(r, &w->body, err));
+    traffic_put(r->traffic,
+                &w->body); /* last: these move with every request, this one among them */
+    return RC_OK;
 }

@@ -325,6 +325,17 @@ static void blank_etag(struct answer *a)
         *p = '-';
 }
 
+/* Whoever asks is counted: all but the numbers of requests, which stand last. */
+static void cut_requests(struct answer *a)
+{
+    const char *at = a->body ? strstr(a->body, "# HELP freshet_http_") : NULL;
+    if (!at)
+        return;
+    a->n = (size_t)(at - a->body);
+    memmove(a->raw, a->body, a->n);
+    a->raw[a->n] = '\0';
+}
+
 /* Number and time of a wish are each time others. */
 static void blank_order(struct answer *a)
 {
@@ -571,6 +582,10 @@ static void sovereign_is_unknown(void **state)
                 replace(&s, one.source, nobody.source);
                 blank_order(&s);
                 blank_order(&n);
+            }
+            if (strcmp(r->pattern, "/metrics") == 0) {
+                cut_requests(&s);
+                cut_requests(&n);
             }
             assert_same(&s, &n, where(r, methods[m], paths[0], ""));
             answer_free(&s);
