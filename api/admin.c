@@ -151,8 +151,7 @@ static bool is_json(struct str content_type)
     return str_ieq(str_trim(type), STR("application/json"));
 }
 
-enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, size_t n,
-                   yyjson_val **ret, size_t *ret_known, struct buf *canon, struct err *err)
+enum rc admin_json(struct req *r, yyjson_val **ret, struct err *err)
 {
     yyjson_val *body = NULL;
     if (r->body_too_large)
@@ -163,6 +162,15 @@ enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, siz
     TRY(json_parse(r->arena, r->body, 0, "the body", &body, err));
     if (!yyjson_is_obj(body))
         return err_set(err, RC_INVALID, "", "the body must be a JSON object");
+    *ret = body;
+    return RC_OK;
+}
+
+enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, size_t n,
+                   yyjson_val **ret, size_t *ret_known, struct buf *canon, struct err *err)
+{
+    yyjson_val *body = NULL;
+    TRY(admin_json(r, &body, err));
     TRY(check_fields(body, fields, n, w, ret_known, err));
     TRY(json_canon(canon, body, err));
     *ret = body;

@@ -27,6 +27,8 @@ MUST_CHECK enum rc admin_source_no(struct req *r, int64_t no, struct source *ret
 
 /* RC_INVALID when the Idempotency-Key cannot be one. */
 MUST_CHECK enum rc admin_key(const struct req *r, struct err *err);
+/* The body as a JSON object, whatever its fields. */
+MUST_CHECK enum rc admin_json(struct req *r, yyjson_val **ret, struct err *err);
 /* The body as a JSON object of these fields and no others; *ret_known counts those that are there.
  * canon receives its canonical form: two bodies of the same meaning are one for Idempotency-Key. */
 MUST_CHECK enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, size_t n,
@@ -37,5 +39,8 @@ route_fn checks_post, checks_get;                       /* admin_checks.c */
 route_fn rollbacks_post, rollbacks_get, rollbacks_list; /* admin_rollbacks.c */
 route_fn approvals_post, approvals_list;                /* admin_approvals.c */
 route_fn dead_post, dead_list, dead_one;                /* admin_dead.c */
+route_fn replays_post, replays_one, replays_list;       /* admin_replays.c */
+route_fn sources_post, sources_put, sources_delete;     /* admin_sources.c */
+route_fn sources_declared, sources_declared_one;
 
 #endif

@@ -31,7 +31,8 @@ struct param {
     struct str name, value; /* decoded */
 };
 
-struct token; /* ledger/request.h */
+struct token;   /* ledger/request.h */
+struct traffic; /* traffic.h */
 
 struct req {
     struct str method, path, query;
@@ -48,6 +49,7 @@ struct req {
     struct arena *arena;
     struct ledger *ledger; /* NULL while it cannot be opened */
     const struct instance *inst;
+    struct traffic *traffic;   /* of this program's processes; NULL: not counted */
     const struct token *token; /* who asks, behind a route that needs a scope */
     int64_t now;
 };

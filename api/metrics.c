@@ -7,6 +7,7 @@
  *   3. Costs index ranges, never a walk over the sources' rows (ledger/public_metrics.h).
  * Called by the route table; nginx lets local addresses in and nobody else. */
 #include "api/documents.h"
+#include "api/traffic.h"
 #include "core/version.h"
 #include "ledger/public_metrics.h"
 
@@ -168,6 +169,117 @@ static enum rc put_outbox(struct req *r, struct buf *b, struct err *err)
     return public_outbox(r->ledger, put_age, &ages, err);
 }
 
+/* ---- runs, inbox ------------------------------------------------------------------------------- */
+
+static enum rc put_run(void *ctx, struct str result, struct str reason, int64_t n, struct err *err)
+{
+    (void)err;
+    if (!str_is(result, "absorbed"))
+        buf_printf(ctx, "freshet_runs_total{result=\"%.*s\",reason=\"%.*s\"} %lld\n",
+                   STR_FMT(result), STR_FMT(reason), (long long)n);
+    return RC_OK;
+}
+
+struct dedupe {
+    int64_t absorbed, same;
+};
+
+static enum rc sum_dedupe(void *ctx, struct str result, struct str reason, int64_t n,
+                          struct err *err)
+{
+    struct dedupe *d = ctx;
+    (void)err;
+    d->absorbed += str_is(result, "absorbed") ? n : 0;
+    d->same += str_is(result, "noop") && str_is(reason, "SAME_BYTES") ? n : 0;
+    return RC_OK;
+}
+
+static enum rc put_runs(struct req *r, struct buf *b, struct err *err)
+{
+    struct dedupe d = {0};
+    head(
+        b, "freshet_runs_total", "counter",
+        "Runs by how they ended and why: promoted, held and failed are the verdict of validation and "
+        "policy.");
+    TRY(public_run_counts(r->ledger, put_run, b, err));
+    TRY(public_run_counts(r->ledger, sum_dedupe, &d, err));
+    head(b, "freshet_dedupe_hits_total", "counter",
+         "Duplicates: absorbed by a candidate that waited, or the head's bytes again.");
+    line(b, "freshet_dedupe_hits_total", "kind", "absorbed", d.absorbed);
+    line(b, "freshet_dedupe_hits_total", "kind", "same_bytes", d.same);
+    return RC_OK;
+}
+
+/* What freshet-outbox measured; -1: not yet. */
+struct gauges {
+    double open, held, dead, oldest_at, drain, p50, p95;
+};
+
+static enum rc read_gauge(void *ctx, struct str name, double value, struct err *err)
+{
+    struct gauges *g = ctx;
+    const struct {
+        const char *name;
+        double *to;
+    } all[] = {{"inbox_open", &g->open}, {"inbox_held", &g->held},
+               {"inbox_dead", &g->dead}, {"inbox_oldest_at", &g->oldest_at},
+               {"drain", &g->drain},     {"lag_p50", &g->p50},
+               {"lag_p95", &g->p95}};
+    (void)err;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (str_is(name, all[i].name))
+            *all[i].to = value;
+    return RC_OK;
+}
+
+static void put_lag(struct buf *b, const struct gauges *g)
+{
+    head(b, "freshet_freshness_lag_seconds", "summary",
+         "From detection to publication, of the newest 500 public changes.");
+    if (g->p50 < 0)
+        return;
+    buf_printf(b,
+               "freshet_freshness_lag_seconds{quantile=\"0.5\"} %.3f\n"
+               "freshet_freshness_lag_seconds{quantile=\"0.95\"} %.3f\n",
+               g->p50, g->p95);
+}
+
+static enum rc put_inbox(struct req *r, struct buf *b, struct err *err)
+{
+    struct gauges g = {.oldest_at = -1, .p50 = -1};
+    TRY(public_gauges(r->ledger, read_gauge, &g, err));
+    int64_t age = g.oldest_at < 0 ? 0 : (r->now - (int64_t)g.oldest_at) / 1000;
+    head(b, "freshet_inbox_candidates", "gauge",
+         "Candidates of public sources: open (ready or running), held for a person, dead letters.");
+    line(b, "freshet_inbox_candidates", "state", "open", (int64_t)g.open);
+    line(b, "freshet_inbox_candidates", "state", "held", (int64_t)g.held);
+    line(b, "freshet_inbox_candidates", "state", "dead", (int64_t)g.dead);
+    plain(b, "freshet_inbox_oldest_seconds", "gauge", "How long the oldest open one waits.",
+          age < 0 ? 0 : age);
+    head(b, "freshet_inbox_drain_seconds", "gauge",
+         "How long the open ones take at the rate of the last minute; +Inf: nothing moves.");
+    if (g.drain < 0)
+        buf_puts(b, "freshet_inbox_drain_seconds +Inf\n");
+    else
+        buf_printf(b, "freshet_inbox_drain_seconds %.1f\n", g.drain);
+    put_lag(b, &g);
+    return RC_OK;
+}
+
+static enum rc put_coverage(struct req *r, struct buf *b, const int64_t counts[HEALTH_COUNT],
+                            struct err *err)
+{
+    int64_t active = 0, without;
+    for (int s = 0; s < HEALTH_COUNT; s++)
+        active += s == HEALTH_retired ? 0 : counts[s];
+    TRY(public_undigested(r->ledger, r->now, &without, err));
+    head(b, "freshet_digest_coverage_ratio", "gauge",
+         "Share of active public sources whose bytes were digested within 400 days.");
+    buf_printf(b, "freshet_digest_coverage_ratio %.4f\n",
+               active > 0 ? (double)(active - without) / (double)active : 1.0);
+    return RC_OK;
+}
+
 enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
 {
     struct sums sums = {0};
@@ -180,11 +292,17 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
     line(&w->body, "freshet_build_info", "version", freshet_version, 1);
     put_checks(&w->body, &sums);
     put_health(&w->body, counts);
+    TRY(put_coverage(r, &w->body, counts, err));
+    TRY(put_runs(r, &w->body, err));
+    TRY(put_inbox(r, &w->body, err));
     plain(&w->body, "freshet_feed_last_seq", "gauge", "Number of the newest entry of the feed.",
           m.last_seq);
     head(&w->body, "freshet_noise_avoided_total", "counter",
          "Other bytes of the same content: runs that ended there, checks that knew the form.");
     TRY(public_noise(r->ledger, put_noise, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
-    return put_beats(r, &w->body, err);
+    TRY(put_beats(r, &w->body, err));
+    traffic_put(r->traffic,
+                &w->body); /* last: these move with every request, this one among them */
+    return RC_OK;
 }

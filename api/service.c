@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include "api/fcgi.h"
 #include "api/prefork.h"
+#include "api/traffic.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/version.h"
@@ -21,6 +22,7 @@ struct process {
     struct instance inst;
     struct ledger *ledger;
     struct arena arena;
+    struct traffic *traffic;
     bool complained; /* the ledger could not be opened, and the log says so */
 };
 
@@ -44,7 +46,10 @@ static void answer(void *ctx, struct req *r, struct resp *w)
     r->ledger = p->ledger;
     r->inst = &p->inst;
     r->now = clock_now();
+    r->traffic = p->traffic;
+    int64_t from = clock_mono_us();
     route_serve(p->s->router, r, w);
+    traffic_count(p->traffic, w->status, clock_mono_us() - from);
     if (w->status == 500 && p->ledger)
         ledger_close(&p->ledger); /* whatever was wrong with it, the next request starts afresh */
 }
@@ -129,6 +134,7 @@ int service_main(const struct service *s, int argc, char **argv)
     }
     arena_init(&settings, SETTINGS_MAX);
     arena_init(&p.arena, REQ_ARENA_MAX);
+    p.traffic = traffic_new();
     if (start(&p, &settings, dir, &code, &err) != RC_OK)
         fprintf(stderr, "%s: %s\n", s->program, err.msg);
     arena_release(&p.arena);

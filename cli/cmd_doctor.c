@@ -21,6 +21,7 @@
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
+#include "handler/subscribers.h"
 #include "ledger/outbox.h"
 #include "ledger/policy.h"
 #include "ledger/unhealthy.h"
@@ -182,6 +183,32 @@ static void look_at_outbox(struct doctor *d)
         say(d, OK, "outbox", "%lld to be told", (long long)n.open);
 }
 
+static enum rc sum_notify(void *ctx, const struct delivery_stats *s, struct err *err)
+{
+    struct delivery_stats *sum = ctx;
+    (void)err;
+    sum->waiting += s->waiting;
+    sum->dead += s->dead;
+    return RC_OK;
+}
+
+static void look_at_notify(struct doctor *d)
+{
+    struct cli *c = d->c;
+    struct delivery_stats n = {0};
+    struct subscribers *all = ARENA_NEW(&c->arena, struct subscribers);
+    if (!all || subscribers_load(&c->arena, &c->inst, all, &c->err) != RC_OK)
+        say(d, FAIL, "notify", NOTIFY_FILE ": %s%s%s. Nobody is told until it is right",
+            c->err.field, *c->err.field ? ": " : "", c->err.msg);
+    else if (delivery_each(c->ledger, sum_notify, &n, &c->err) != RC_OK)
+        say(d, FAIL, "notify", "%s", c->err.msg);
+    else if (n.dead)
+        say(d, WARN, "notify", "%lld given up. See: freshet notify dlq, then: freshet notify retry",
+            (long long)n.dead);
+    else
+        say(d, OK, "notify", "%zu subscribers, %lld to be told", all->n, (long long)n.waiting);
+}
+
 static enum rc count_unhealthy(void *ctx, const struct source *s, const struct check_state *st,
                                const struct health *h, struct err *err)
 {
@@ -222,6 +249,7 @@ static void look_at_ledger(struct doctor *d)
     say(d, OK, "ledger", "opens; %s", ledger_engine());
     look_at_inbox(d);
     look_at_outbox(d);
+    look_at_notify(d);
     look_at_sources(d);
 }
 

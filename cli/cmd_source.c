@@ -7,7 +7,7 @@
 #include "cli/source_put.h"
 #include "cli/source_state.h"
 #include "core/clock.h"
-#include "handler/children.h"
+#include "handler/declare.h"
 #include "handler/project.h"
 #include "ledger/promote.h"
 #include "ledger/stream.h"
@@ -300,14 +300,9 @@ int cmd_source_show(struct cli *c)
 static enum rc retire(struct cli *c, const char *id)
 {
     struct source s;
-    int64_t now = clock_now();
+    const struct declare d = {.ledger = c->ledger, .inst = &c->inst, .arena = &c->arena};
     TRY(source_find(c, id, &s));
-    if (s.retired_at >= 0)
-        return err_set(&c->err, RC_CONFLICT, "", "%s is retired already", id);
-    TRY(source_retire(c->ledger, s.no, now, &c->err));
-    TRY(source_find(c, id, &s));
-    TRY(project_source(c->ledger, &c->inst, &s, now, &c->err));
-    return children_retire(c->ledger, &c->inst, s.no, now, &c->err);
+    return declare_retired(&d, id, clock_now(), &c->err);
 }
 
 static enum rc resume(struct cli *c, const char *id)

@@ -1,18 +1,8 @@
-/* source_put: stores declarations and projects them.
- *
- * Invariants
- *   1. A source and its public rows move in one transaction; a raised level takes back at once what
- *      was public before, of its children too (handler/children.h). A lowered one waits for a second
- *      person (ledger/approval.h).
- * Called by the source commands. */
+/* source_put: stores declarations (handler/declare.h) as the options say. Called by the source commands. */
 #include "cli/source_put.h"
 
 #include "core/clock.h"
-#include "handler/children.h"
-#include "handler/levels.h"
-#include "handler/project.h"
-
-#define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
+#include "handler/declare.h"
 
 enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yyjson_val **ret)
 {
@@ -29,56 +19,24 @@ enum rc source_find(struct cli *c, const char *id, struct source *ret)
     return rc;
 }
 
-/* What was withheld is shown only when a second person agrees. Until then s keeps the level it has. */
-static enum rc ask_to_lower(struct cli *c, const struct source *before, struct source *s,
-                            int64_t now)
-{
-    struct source kept;
-    char id[LEVEL_ID_MAX];
-    const char *by = cli_opt(c, "by"), *note = cli_opt(c, "note");
-    TRY(level_ask(c->ledger, before->no, before->level, s->level, by ? by : "operator",
-                  note ? note : "no reason was given", now, id, &c->err));
-    fprintf(
-        stderr,
-        "freshet: %s: %s stays %s until a second person says yes: freshet approve %s --reviewer "
-        "NAME --note TEXT\n",
-        c->command->name, s->id, level_name(before->level), id);
-    TRY(levels_declare(&c->arena, s, before->level, &kept, &c->err));
-    *s = kept;
-    return RC_OK;
-}
-
 enum rc source_store(struct cli *c, struct source *s, struct str doc, bool update,
                      bool *ret_updated)
 {
-    CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
-    struct source before;
-    int64_t now = clock_now();
-    arena_init(&a, BEFORE_MEMORY);
-    enum rc rc = update ? source_by_id(c->ledger, &a, s->id, &before, &c->err) : RC_NOT_FOUND;
-    if (rc != RC_OK && rc != RC_NOT_FOUND)
-        return rc;
-    if (rc == RC_OK && s->level < before.level)
-        TRY(ask_to_lower(c, &before, s, now));
-    if (rc == RC_OK) {
-        TRY(children_allow(c->ledger, &a, &before, s, &c->err));
-        s->no = before.no;
-        s->created_at = before.created_at;
-        s->retired_at = before.retired_at;
-        s->updated_at = now;
-        s->parent_no = before.parent_no;
-        s->entry = before.entry;
-        s->unlisted_at = before.unlisted_at;
-        TRY(source_put(c->ledger, s, now, &c->err));
-        TRY(project_all_of_source(c->ledger, &c->inst, s, now, &c->err));
-        TRY(children_set(c->ledger, &c->inst, s, before.level, now, &c->err));
-    } else {
-        TRY(source_add(c->ledger, s, now, &c->err));
-        TRY(project_added(c->ledger, &a, &c->inst, s, doc, now, &c->err));
-    }
-    if (cli_opt(c, "by"))
-        TRY(source_declared_by(c->ledger, s->no, cli_opt(c, "by"), &c->err));
-    *ret_updated = rc == RC_OK;
+    struct declared done;
+    const struct declare d = {.ledger = c->ledger,
+                              .inst = &c->inst,
+                              .arena = &c->arena,
+                              .by = cli_opt(c, "by"),
+                              .note = update ? cli_opt(c, "note") : NULL,
+                              .update = update,
+                              .doc = doc};
+    TRY(declare_source(&d, s, clock_now(), &done, &c->err));
+    if (*done.level_id)
+        fprintf(stderr,
+                "freshet: %s: %s stays %s until a second person says yes: freshet approve %s "
+                "--reviewer NAME --note TEXT\n",
+                c->command->name, s->id, level_name(done.level), done.level_id);
+    *ret_updated = done.updated;
     return RC_OK;
 }
 

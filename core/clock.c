@@ -66,6 +66,13 @@ int64_t clock_mono(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_mono_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
 void clock_set(int64_t ms)
 {
     frozen_at = ms;

@@ -17,8 +17,9 @@
 /* Reads FRESHET_NOW and FRESHET_SEED; call once at start. RC_INVALID when they do not parse. */
 MUST_CHECK enum rc clock_init(struct err *err);
 int64_t clock_now(void);
-int64_t clock_mono(void);   /* milliseconds, only differences mean something */
-void clock_set(int64_t ms); /* tests: freezes at ms; -1 lets it run again */
+int64_t clock_mono(void);    /* milliseconds, only differences mean something */
+int64_t clock_mono_us(void); /* the same in microseconds */
+void clock_set(int64_t ms);  /* tests: freezes at ms; -1 lets it run again */
 
 /* "2026-07-02T10:00:00.123Z" */
 void time_format(int64_t ms, char out[TIME_MAX]);

@@ -8,7 +8,9 @@
  * Called by handler, detectors, cli. Never together with digest_mbed.c in one program. */
 #include "core/digest.h"
 
+#include <limits.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 struct digest {
     EVP_MD_CTX *ctx;
@@ -78,4 +80,12 @@ void digest_free(struct digest **d)
     EVP_MD_CTX_free((*d)->ctx);
     free(*d);
     *d = NULL;
+}
+
+void digest_hmac_sha256(struct str key, struct str msg, struct sha256 *ret)
+{
+    unsigned n = 0;
+    must(key.n <= INT_MAX && HMAC(algorithm(), key.p, (int)key.n, (const unsigned char *)msg.p,
+                                  msg.n, ret->b, &n) != NULL);
+    must(n == sizeof ret->b);
 }

@@ -38,6 +38,9 @@ void digest_add(struct digest *d, const void *p, size_t n);
 void digest_take(struct digest *d, struct sha256 *ret);
 void digest_free(struct digest **d); /* fits CLEANUP */
 
+/* HMAC, OpenSSL, for what we sign. */
+void digest_hmac_sha256(struct str key, struct str msg, struct sha256 *ret);
+
 /* HMAC and constant-time compare, mbedTLS, for intake. */
 void mac_sha256(struct str key, struct str msg, struct sha256 *ret);
 bool mac_equal(const void *a, const void *b, size_t n);

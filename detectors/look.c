@@ -61,6 +61,7 @@ enum rc look_load(struct look *k, struct ledger *l, int64_t src_no, struct err *
     r->source_id = k->source.id;
     r->detector = k->source.detector;
     r->level = k->source.level;
+    r->template = source_is_template(&k->source);
     k->changed_before = r->state.changed_at;
     return RC_OK;
 }

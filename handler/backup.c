@@ -15,7 +15,7 @@
 #include "ledger/artifact.h"
 
 #define CHUNK (256u << 10)
-#define SMALL_MAX (16u << 20) /* freshet.json, policy.json, sources.json */
+#define SMALL_MAX (16u << 20) /* freshet.json and the like */
 
 #define ROOM (PATH_MAX + STORE_PATH_MAX + 16) /* a path of the instance and any name in it */
 
@@ -28,7 +28,8 @@ static const struct {
                {"runs", 0750},         {"runs/change-detection", 0750},
                {"run", 0750},          {"log", 0750},
                {"spool", 0700}};
-static const char *const small_files[] = {"freshet.json", "policy.json", "sources.json"};
+static const char *const small_files[] = {"freshet.json", "policy.json", "sources.json",
+                                          "notify.json"};
 
 struct copy {
     const struct instance *inst;

@@ -1,4 +1,5 @@
-/* freshet-outbox: tells consumers about changes (handler/outbox.h) until it is told to stop.
+/* freshet-outbox: tells consumers (handler/outbox.h) and subscribers (handler/notify.h) what happened,
+ * until it is told to stop.
  *
  * Invariants
  *   1. One per instance delivers (run/outbox.lock); another waits for its end.
@@ -15,15 +16,17 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/log.h"
-#include "handler/outbox.h"
+#include "handler/notify.h"
+#include "ledger/breach.h"
 
 #define IDLE_MS 1000               /* between two looks at an empty outbox */
 #define COUNT_MS 5000              /* between two counts for /metrics */
+#define SWEEP_MS 30000             /* between two looks for sources that are late */
 #define RUN_MEMORY_MAX (64u << 20) /* documents of one run */
 
 static const char usage[] =
     "usage: freshet-outbox [-C DIR]\n"
-    "Writes run artifacts and tells others about the changes of the instance in DIR.\n"
+    "Writes run artifacts and tells others what happened in the instance in DIR.\n"
     "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
     "  --help   this text\n"
     "`freshet up` starts it together with everything else.\n";
@@ -33,8 +36,10 @@ struct outbox {
     struct instance inst;
     struct ledger *ledger;
     struct fetch *engine;
+    struct notify *notify;
     int signals, lock;
-    int64_t count_at; /* clock_mono */
+    int64_t count_at, sweep_at; /* clock_mono */
+    char wrong[512];            /* what was told of notify.json */
     struct outbox_counts n;
     bool stop;
 };
@@ -54,16 +59,37 @@ static enum rc count(struct outbox *o, struct err *err)
     return outbox_count(o->ledger, clock_now(), err);
 }
 
+static enum rc sweep(struct outbox *o, struct err *err)
+{
+    int64_t moved;
+    if (clock_mono() < o->sweep_at)
+        return RC_OK;
+    o->sweep_at = clock_mono() + SWEEP_MS;
+    return breach_sweep(o->ledger, clock_now(), &moved, err);
+}
+
+/* A file that is wrong is told once, and again when it is wrong otherwise. */
+static void tell_wrong(struct outbox *o)
+{
+    const char *wrong = notify_wrong(o->notify);
+    if (*wrong && strcmp(wrong, o->wrong) != 0)
+        log_event(LOG_ERROR, "notify.wrong", LOG_S("why", wrong));
+    snprintf(o->wrong, sizeof o->wrong, "%s", wrong);
+}
+
 static enum rc turn(struct outbox *o, struct err *err)
 {
     const struct outbox_env env = {o->ledger, &o->inst, &o->run, &o->engine};
     struct outbox_counts before = o->n;
-    bool more = false;
+    bool more = false, busy = false;
     TRY(outbox_turn(&env, &o->n, &more, err));
+    TRY(sweep(o, err));
+    TRY(notify_turn(o->notify, &o->n, &busy, err));
+    tell_wrong(o);
     if (o->n.failed > before.failed || o->n.dead > before.dead)
         log_event(LOG_WARN, "outbox.failed", LOG_I("dead", o->n.dead - before.dead));
     TRY(count(o, err));
-    wait_signal(o, more ? 0 : IDLE_MS);
+    wait_signal(o, more || busy ? 0 : IDLE_MS);
     return RC_OK;
 }
 
@@ -112,12 +138,14 @@ static enum rc start(struct outbox *o, const char *dir, struct err *err)
     TRY(catch_signals(o, err));
     TRY(take_lock(o, err));
     TRY(ledger_open(o->inst.dir, LEDGER_WRITE, digest_sha256, &o->ledger, err));
+    TRY(notify_new(o->ledger, &o->inst, &o->notify, err));
     log_event(LOG_INFO, "outbox.started", LOG_S("dir", o->inst.dir));
     return RC_OK;
 }
 
 static void finish(struct outbox *o)
 {
+    notify_free(&o->notify);
     fetch_free(&o->engine);
     ledger_close(&o->ledger);
     if (o->signals >= 0)

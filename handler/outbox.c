@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "handler/artifacts.h"
 #include "handler/job.h"
+#include "handler/notify.h"
 #include "handler/openlineage.h"
 
 #define RUN_MEMORY_MAX (64u << 20) /* documents of one run */
@@ -68,6 +69,20 @@ enum rc outbox_turn(const struct outbox_env *env, struct outbox_counts *n, bool 
     return RC_OK;
 }
 
+/* Until nothing is due and nothing is under way. */
+static enum rc drain_notices(struct ledger *l, const struct instance *inst,
+                             struct outbox_counts *ret, struct err *err)
+{
+    struct notify *n = NULL;
+    bool more = true;
+    TRY(notify_new(l, inst, &n, err));
+    enum rc rc = RC_OK;
+    while (rc == RC_OK && more)
+        rc = notify_turn(n, ret, &more, err);
+    notify_free(&n);
+    return rc;
+}
+
 enum rc outbox_drain(struct ledger *l, const struct instance *inst, struct outbox_counts *ret,
                      struct err *err)
 {
@@ -80,6 +95,8 @@ enum rc outbox_drain(struct ledger *l, const struct instance *inst, struct outbo
     while (rc == RC_OK && more)
         rc = outbox_turn(&env, ret, &more, err);
     fetch_free(&engine);
+    if (rc == RC_OK)
+        rc = drain_notices(l, inst, ret, err);
     return rc == RC_OK ? outbox_count(l, clock_now(), err) : rc;
 }
 

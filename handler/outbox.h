@@ -34,7 +34,7 @@ struct outbox_counts {
 /* Some rows of each kind that is due (outbox.def); *ret_more: there may be others. */
 MUST_CHECK enum rc outbox_turn(const struct outbox_env *env, struct outbox_counts *n,
                                bool *ret_more, struct err *err);
-/* Until nothing is due. */
+/* Until nothing is due, also to subscribers (notify.h). */
 MUST_CHECK enum rc outbox_drain(struct ledger *l, const struct instance *inst,
                                 struct outbox_counts *ret, struct err *err);
 /* A word to freshet-stream, if it listens on run/stream.sock, that the feed has grown. Only a hint, as it

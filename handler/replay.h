@@ -22,15 +22,16 @@
  *   4. No network: bytes are the store's.
  * Not in the log, so not made again: receipts of checks and what they taught (validators, clocks, the sums
  * of /metrics), tokens, requests, evidence of runs without effect beyond their reason.
- * Called by `freshet replay`, and by work for requests over HTTP (own log: no-ops only).
+ * Called by `freshet replay`, and by orders for requests over HTTP (own log: no-ops only).
  */
 #ifndef FRESHET_HANDLER_REPLAY_H
 #define FRESHET_HANDLER_REPLAY_H
 
 #include "core/instance.h"
 #include "ledger/replay.h"
+#include "ledger/replays.h"
 
-#define REPLAY_DAYS_MAX 90 /* of a window that nobody approved */
+#define REPLAY_DAYS_MAX REPLAYS_DAYS_MAX
 
 struct replay_ask {
     int64_t since, until, src_no; /* rows with since <= at < until; src_no 0: of all sources */

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "handler/batch.h"
 #include "handler/levels.h"
+#include "handler/orders.h"
 #include "handler/outbox.h"
 
 #define SLOTS_MAX 256 /* workers of one instance, all programs together */
@@ -263,6 +264,14 @@ static enum rc need_policy(struct worker *w, struct err *err)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* While the log is gone through. A sign of life that cannot be given is missed by others. */
+static void still_here(void *ctx, int64_t done, int64_t total)
+{
+    struct err ignored;
+    (void)done, (void)total;
+    (void)!tick(ctx, &ignored);
+}
+
 /* What comes before any claim. What was claimed under another policy goes back, and is claimed anew. */
 static enum rc prepare(struct worker *w, struct err *err)
 {
@@ -273,7 +282,9 @@ static enum rc prepare(struct worker *w, struct err *err)
     if (rc != RC_OK || strcmp(tag, w->policy.tag) != 0)
         batch_give_back(w->batch, true);
     TRY(rc);
-    return levels_apply(w->ledger, w->inst, clock_now(), err);
+    TRY(levels_apply(w->ledger, w->inst, clock_now(), err));
+    TRY(orders_apply(w->ledger, w->inst, clock_now(), err));
+    return orders_replay(w->ledger, w->inst, still_here, w, err);
 }
 
 struct ends {

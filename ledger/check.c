@@ -1,6 +1,7 @@
 /* check: state, receipts and the batch commit (I3). */
 #include "ledger/check.h"
 
+#include "ledger/breach.h"
 #include "ledger/enqueue.h"
 #include "ledger/query.h"
 #include "ledger/twin.h"
@@ -43,6 +44,7 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
     col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
     col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
     col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
+    col_copy(q, c + 28, ret->breach, sizeof ret->breach);
 }
 
 static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
@@ -158,6 +160,21 @@ static enum rc add_candidate(struct ledger *l, struct check_result *r, int64_t n
     return enqueue(l, &n, now, r->event_id, err);
 }
 
+/* Told when it begins and when it ends. A template has no bytes of its own to be verified. */
+static enum rc judge(struct ledger *l, const struct check_result *r, int64_t now, struct err *err)
+{
+    const struct check_state *s = &r->state;
+    const struct health_facts f = {.template = r->template,
+                                   .checked_at = s->checked_at,
+                                   .reached_at = s->reached_at,
+                                   .verified_at = s->verified_at,
+                                   .failures = s->failures,
+                                   .next_check_at = s->next_check_at,
+                                   .removed_at = -1,
+                                   .last_outcome = str_of(outcome_name(r->outcome))};
+    return breach_follow(l, r->src_no, &f, s->breach, now, err);
+}
+
 /* When a source was looked at is public, unless its level says otherwise; then not even the
  * generation may move. */
 static enum rc show_check(struct ledger *l, const struct check_result *r, int64_t now,
@@ -196,6 +213,7 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
     if (check_found(r))
         TRY(add_candidate(l, r, now, err));
     TRY(show_check(l, r, now, err));
+    TRY(judge(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
     tally_count(&b->tally, r->outcome, r->level < LEVEL_RESTRICTED,

@@ -25,6 +25,7 @@ struct check_state {
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
+    char breach[16];               /* that subscribers were told of (breach.h); "" when none */
     /* What came before seen_sha; same: a handler found that both say the same (twin.h). */
     bool has_other, other_same;
     struct sha256 other_sha;
@@ -72,6 +73,7 @@ struct check_result {
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
     bool unexpected;
+    bool template;    /* only its calendar was read (source_is_template) */
     bool streaming;   /* its event stream was open when the check began */
     bool deleted;     /* gone, so often and so long that it counts: a candidate as well */
     const char *hint; /* a literal or in the owner's arena: what tells this version from others;

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "ledger/query.h"
+#include "ledger/telemetry.h"
 
 /* evt_<time>_<6 hex>; the day alone where the level hides when exactly something moved. */
 enum rc enqueue_event_id(struct ledger *l, enum level level, int64_t detected_at, char out[48],
@@ -43,7 +44,8 @@ static enum rc absorb(struct ledger *l, const struct news *n, char ret_event[48]
         col_copy(&q, 1, ret_event, 48);
     }
     *ret_absorbed = true;
-    return query_run(l, Q_INBOX_ABSORB, err, "i", cand_no);
+    TRY(query_run(l, Q_INBOX_ABSORB, err, "i", cand_no));
+    return telemetry_run(l, n->src_no, RUN_ABSORBED, "", err);
 }
 
 static enum rc add(struct ledger *l, const struct news *n, int64_t now, char ret_event[48],

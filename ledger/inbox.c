@@ -3,7 +3,9 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "ledger/notice.h"
 #include "ledger/runs.h"
+#include "ledger/telemetry.h"
 
 /* Claims in a row that never came to an end before a candidate counts as poison: something in it kills us. */
 #define CRASHES_MAX 10
@@ -169,6 +171,8 @@ static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct e
     struct candidate c;
     arena_init(&a, 1 << 16);
     TRY(inbox_get(l, &a, no, &c, err));
+    TRY(notice_put(l, NOTICE_dead, c.src_no, c.event_id, "POISON", now, err));
+    TRY(telemetry_run(l, c.src_no, RUN_DEAD, "POISON", err));
     return replay_append(l, now, "run.dead", c.src_no, c.event_id, STR("{\"reason\":\"POISON\"}"),
                          err);
 }
@@ -290,8 +294,16 @@ static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t no
                            : f->end == INBOX_NOOP ? "run.noop"
                                                   : "run.failed",
                            f->src_no, c.event_id, (struct str){body, (size_t)n}, err);
+    if (rc == RC_OK && dead)
+        rc = notice_put(l, NOTICE_dead, f->src_no, c.event_id, f->reason, now, err);
     arena_release(&a);
     TRY(rc);
+    TRY(telemetry_run(l, f->src_no,
+                      dead                   ? RUN_DEAD
+                      : retry                ? RUN_RETRY
+                      : f->end == INBOX_NOOP ? RUN_NOOP
+                                             : RUN_FAILED,
+                      f->reason, err));
     if (!f->approved || !retry || dead)
         TRY(run_fail(l, f->run_id, f->reason, f->qa, f->prov, now, err));
     *ret_dead = dead;

@@ -2,6 +2,7 @@
 #include "ledger/outbox.h"
 
 #include "ledger/query.h"
+#include "ledger/telemetry.h"
 
 static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
 {
@@ -100,11 +101,14 @@ enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err)
 
 enum rc outbox_count(struct ledger *l, int64_t now, struct err *err)
 {
-    (void)now;
     TRY(ledger_begin(l, err));
     enum rc rc = query_run(l, Q_OUTBOX_WIPE, err, "");
     if (rc == RC_OK)
         rc = query_run(l, Q_OUTBOX_COUNT, err, "");
+    if (rc == RC_OK)
+        rc = query_run(l, Q_OUTBOX_COUNT_NOTICES, err, "");
+    if (rc == RC_OK)
+        rc = telemetry_measure(l, now, err);
     return end_tx(l, rc, err);
 }
 

@@ -46,7 +46,8 @@ struct outbox_stats {
 typedef enum rc outbox_fn(void *ctx, const struct outbox_stats *s, struct err *err);
 /* By kind, for the operator: all levels. */
 MUST_CHECK enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err);
-/* The same without withheld sources, for /metrics (I8). Own transaction. */
+/* The same without withheld sources, and all other measures (telemetry.h), for /metrics (I8). Own
+ * transaction. */
 MUST_CHECK enum rc outbox_count(struct ledger *l, int64_t now, struct err *err);
 
 /* The documents of a finalized run as a consumer needs them; RC_NOT_FOUND. JSON texts. */

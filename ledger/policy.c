@@ -368,9 +368,9 @@ enum rc policy_load(struct arena *a, const char *dir, sha256_fn *hash, struct po
 {
     CLEANUP(buf_release) struct buf text;
     char *path = arena_printf(a, "%s/" POLICY_FILE, dir);
+    buf_init(&text, FILE_MAX);
     if (!path)
         return err_set(err, RC_NOMEM, "", "no memory for a path");
-    buf_init(&text, FILE_MAX);
     enum rc rc = file_read(path, &text, err);
     if (rc == RC_NOT_FOUND)
         return err_set(err, rc, "",

@@ -2,10 +2,12 @@
 #include "ledger/promote.h"
 
 #include "core/json.h"
+#include "ledger/notice.h"
 #include "ledger/outbox.h"
 #include "ledger/publish.h"
 #include "ledger/rollback.h"
 #include "ledger/runs.h"
+#include "ledger/telemetry.h"
 
 enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, struct head *ret,
                  struct err *err)
@@ -118,7 +120,8 @@ static enum rc write_log(struct ledger *l, const struct promotion *p, int64_t se
     TRY(replay_append(l, now, "run.promoted", p->source->no, p->event_id, text, err));
     for (size_t i = 0; i < ARRAY_LEN(p->tell) && p->tell[i]; i++)
         TRY(outbox_put(l, p->run_id, p->tell[i], text, now, err));
-    return RC_OK;
+    TRY(telemetry_run(l, p->source->no, RUN_PROMOTED, "", err));
+    return notice_put(l, NOTICE_change, p->source->no, p->event_id, "", now, err);
 }
 
 static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t now,
@@ -198,6 +201,8 @@ static enum rc hold_all(struct ledger *l, const struct hold *h, int64_t now, run
     TRY(query_run(l, Q_INBOX_END, err, "itttm", h->cand_no, "held", (char *)NULL, h->reason,
                   (int64_t)-1));
     TRY(record_held(l, h, now, err));
+    TRY(telemetry_run(l, h->src_no, RUN_HELD, h->reason, err));
+    TRY(notice_put(l, NOTICE_hold, h->src_no, h->event_id, h->reason, now, err));
     return also ? also(ctx, l, err) : RC_OK;
 }
 

@@ -89,3 +89,28 @@ enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx, struct er
         TRY(fn(ctx, col_view(&q, 0), col_i64(&q, 1), err));
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
+
+enum rc public_run_counts(struct ledger *l, public_run_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_RUNS, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK)
+        TRY(fn(ctx, col_view(&q, 0), col_view(&q, 1), col_i64(&q, 2), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_gauges(struct ledger *l, public_gauge_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_GAUGES, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK)
+        TRY(fn(ctx, col_view(&q, 0), col_num(&q, 1), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_undigested(struct ledger *l, int64_t now, int64_t *ret, struct err *err)
+{
+    return query_i64(l, Q_R_COUNT_UNDIGESTED, ret, err, "i", now - HEALTH_VERIFIED_MS);
+}

@@ -33,6 +33,17 @@ MUST_CHECK enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx
 /* Noise avoided by kind (twin.h). */
 MUST_CHECK enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
 
+/* How runs ended and why (telemetry.h). */
+typedef enum rc public_run_fn(void *ctx, struct str result, struct str reason, int64_t n,
+                              struct err *err);
+MUST_CHECK enum rc public_run_counts(struct ledger *l, public_run_fn *fn, void *ctx,
+                                     struct err *err);
+/* Measures by name (telemetry.h). */
+typedef enum rc public_gauge_fn(void *ctx, struct str name, double value, struct err *err);
+MUST_CHECK enum rc public_gauges(struct ledger *l, public_gauge_fn *fn, void *ctx, struct err *err);
+/* Active sources whose bytes were not digested within HEALTH_VERIFIED_MS, or never. */
+MUST_CHECK enum rc public_undigested(struct ledger *l, int64_t now, int64_t *ret, struct err *err);
+
 /* Signs of life: role and time. */
 typedef enum rc public_beat_fn(void *ctx, struct str role, int64_t at, struct err *err);
 MUST_CHECK enum rc public_beats(struct ledger *l, public_beat_fn *fn, void *ctx, struct err *err);

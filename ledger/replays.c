@@ -43,3 +43,134 @@ enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now,
     }
     return ledger_commit(l, err);
 }
+
+/* ---- over HTTP ----------------------------------------------------------------------------------- */
+
+static enum rc read_request(struct ledger *l, struct arena *a, struct query *q,
+                            struct replay_request *ret, struct err *err)
+{
+    enum rc rc = query_next(l, q, err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(err, rc, "replay_id", "no such replay");
+    TRY(rc);
+    struct replay_request r = {.no = col_i64(q, 0),
+                               .since = col_i64(q, 1),
+                               .until = col_i64(q, 2),
+                               .src_no = col_i64(q, 3),
+                               .by = col_text(a, q, 4),
+                               .approved_by = col_text(a, q, 5),
+                               .state = col_text(a, q, 6),
+                               .rows = col_i64(q, 7),
+                               .noop = col_i64(q, 8),
+                               .applied = col_i64(q, 9),
+                               .failed = col_i64(q, 10),
+                               .detail = col_text(a, q, 11),
+                               .created_at = col_i64(q, 12),
+                               .finished_at = col_time(q, 13),
+                               .id = col_text(a, q, 14)};
+    if (!r.by || !r.approved_by || !r.state || !r.detail || !r.id)
+        return err_set(err, RC_NOMEM, "", "no memory for a replay");
+    *ret = r;
+    return RC_OK;
+}
+
+enum rc replays_get(struct ledger *l, struct arena *a, const char *id, struct replay_request *ret,
+                    struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_REPLAY_GET, &q, err, "t", id));
+    return read_request(l, a, &q, ret, err);
+}
+
+enum rc replays_open(struct ledger *l, struct arena *a, struct replay_request *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_REPLAY_OPEN, &q, err, ""));
+    return read_request(l, a, &q, ret, err);
+}
+
+enum rc replays_each(struct ledger *l, int64_t max, replay_request_fn *fn, void *ctx,
+                     struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    CLEANUP(query_close) struct query q = {0};
+    struct replay_request r;
+    struct err why = {0};
+    enum rc rc;
+    arena_init(&a, 1 << 16);
+    TRY(query_open(l, Q_REPLAY_LIST, &q, err, "i", max));
+    while ((rc = read_request(l, &a, &q, &r, &why)) == RC_OK) {
+        TRY(fn(ctx, &r, err));
+        arena_reset(&a);
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : err_set(err, rc, "", "%s", why.msg);
+}
+
+static enum rc refuse_second(struct ledger *l, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_REPLAY_OPEN, &q, err, ""));
+    enum rc rc = query_next(l, &q, err);
+    if (rc == RC_OK)
+        return err_set(err, RC_CONFLICT, "", "Another replay is under way: wait for its end.");
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+static enum rc ask(struct ledger *l, const struct replay_wish *w, int64_t now,
+                   char ret_id[REPLAYS_ID_MAX], struct err *err)
+{
+    const struct request_key k = {"replay", w->by, w->key, w->body};
+    const struct replay_done r = {.since = w->since,
+                                  .until = w->until,
+                                  .src_no = w->src_no,
+                                  .by = w->by->name,
+                                  .approved_by = w->approved_by};
+    bool repeated = false;
+    char uuid[37];
+    TRY(request_key_find(l, &k, ret_id, &repeated, err));
+    if (repeated)
+        return RC_OK;
+    TRY(refuse_second(l, err));
+    uuid7(now, uuid);
+    snprintf(ret_id, REPLAYS_ID_MAX, "rpl_%s", uuid);
+    TRY(query_run(l, Q_REPLAY_ASK, err, "tiimtti", ret_id, w->since, w->until,
+                  w->src_no ? w->src_no : -1, w->by->name, w->approved_by, now));
+    TRY(log_it(l, &r, ret_id, now, err));
+    return request_key_add(l, &k, ret_id, now, err);
+}
+
+enum rc replays_ask(struct ledger *l, const struct replay_wish *w, int64_t now,
+                    char ret_id[REPLAYS_ID_MAX], struct err *err)
+{
+    char id[REPLAYS_ID_MAX] = "";
+    TRY(ledger_begin(l, err));
+    enum rc rc = ask(l, w, now, id, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    TRY(ledger_commit(l, err));
+    memcpy(ret_id, id, sizeof id);
+    return RC_OK;
+}
+
+static enum rc end(struct ledger *l, int64_t no, const struct replay_done *d, int64_t now,
+                   struct err *err)
+{
+    const char *state = d->good ? "done" : "failed";
+    TRY(query_run(l, Q_REPLAY_END, err, "itiiiiti", no, state, d->rows, d->noop, d->applied,
+                  d->failed, d->detail, now));
+    return query_run(l, Q_REPLAY_RESULT, err, "t", state);
+}
+
+enum rc replays_end(struct ledger *l, int64_t no, const struct replay_done *d, int64_t now,
+                    struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    enum rc rc = end(l, no, d, now, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
+}

@@ -1,8 +1,12 @@
-/* replays: which replays were made, by whom, and how they ended; the sums of it for /metrics. WRITE role. */
+/* replays: which replays were made or asked for, by whom, and how they ended; the sums of it for /metrics.
+ *
+ * Invariants
+ *   1. One that was asked for over HTTP is open until it ends; while it is, no other is taken (RC_CONFLICT).
+ */
 #ifndef FRESHET_LEDGER_REPLAYS_H
 #define FRESHET_LEDGER_REPLAYS_H
 
-#include "ledger/ledger.h"
+#include "ledger/request.h"
 
 struct replay_done {
     int64_t since, until, src_no; /* src_no 0: all */
@@ -13,8 +17,40 @@ struct replay_done {
     int64_t rows, noop, applied, failed;
     const char *detail; /* why it ended early, or NULL */
 };
-/* Kept. Own transaction. */
+/* Kept. Own transaction. WRITE role. */
 MUST_CHECK enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now,
                                 struct err *err);
+
+/* Over HTTP. */
+#define REPLAYS_DAYS_MAX 90 /* of a window that nobody approved */
+#define REPLAYS_ID_MAX 48
+struct replay_wish {
+    int64_t since, until, src_no; /* src_no 0: all */
+    const char *approved_by;      /* NULL: nobody */
+    const struct token *by;
+    struct str key, body; /* idempotency; body in canonical form */
+};
+/* RC_CONFLICT while another is open. Own transaction, with its audit row. INBOX role. */
+MUST_CHECK enum rc replays_ask(struct ledger *l, const struct replay_wish *w, int64_t now,
+                               char ret_id[REPLAYS_ID_MAX], struct err *err);
+
+struct replay_request {
+    int64_t no, since, until, src_no, created_at, finished_at;
+    int64_t rows, noop, applied, failed;
+    const char *id, *by, *approved_by, *state,
+        *detail; /* "" where there is none; state: open, done, failed */
+};
+/* By id; the oldest open one; RC_NOT_FOUND. INBOX role. */
+MUST_CHECK enum rc replays_get(struct ledger *l, struct arena *a, const char *id,
+                               struct replay_request *ret, struct err *err);
+MUST_CHECK enum rc replays_open(struct ledger *l, struct arena *a, struct replay_request *ret,
+                                struct err *err);
+/* Newest first. */
+typedef enum rc replay_request_fn(void *ctx, const struct replay_request *r, struct err *err);
+MUST_CHECK enum rc replays_each(struct ledger *l, int64_t max, replay_request_fn *fn, void *ctx,
+                                struct err *err);
+/* How an open one ended; what d says of who asked for what is not looked at. Own transaction. WRITE role. */
+MUST_CHECK enum rc replays_end(struct ledger *l, int64_t no, const struct replay_done *d,
+                               int64_t now, struct err *err);
 
 #endif

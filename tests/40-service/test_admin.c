@@ -329,6 +329,324 @@ static void admin_withholds_counts(void **state)
     answer_free(&a);
 }
 
+/* ---- sources ------------------------------------------------------------------------------------- */
+
+static char tok_sources[TOKEN_PLAIN_MAX], tok_steward[TOKEN_PLAIN_MAX];
+
+static void make_source_tokens(void)
+{
+    int64_t no;
+    if (*tok_sources)
+        return;
+    OK(token_create(led, "declarer", SCOPE_SOURCES, -1, clock_now(), tok_sources, &no, &fix_err));
+    OK(token_create(led, "keeper", SCOPE_SOURCES | SCOPE_REPLAY | SCOPE_READ_RESTRICTED, -1,
+                    clock_now(), tok_steward, &no, &fix_err));
+}
+
+static struct answer sources(const char *method, const char *id, const char *token,
+                             const char *body, const char *key)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/admin/sources%s%s", *id ? "/" : "", id);
+    return admin(method, path, token, body, key);
+}
+
+#define PONDS(more)                                                                                \
+    "{\"id\":\"ponds\",\"url\":\"https://data.example/ponds\",\"title\":\"Ponds\"" more "}"
+
+static const char *order_state(const char *id, const char *token)
+{
+    struct answer a = sources("GET", id, token, NULL, NULL);
+    assert_int_equal(a.status, 200);
+    const char *state = arena_strdup(
+        &fix_arena,
+        yyjson_get_str(yyjson_obj_get(yyjson_obj_get(parsed(a.body), "order"), "state")));
+    answer_free(&a);
+    return state;
+}
+
+/* Asked for, carried out by a handler, shown, changed, retired. */
+static void admin_declares_a_source(void **state)
+{
+    (void)state;
+    make_source_tokens();
+    struct answer a = sources("POST", "", tok_sources, PONDS(""), "ponds-1");
+    assert_int_equal(a.status, 202);
+    assert_string_equal(member(a.body, "source_id"), "ponds");
+    assert_string_equal(member(a.body, "status_url"), "http://test.example/admin/sources/ponds");
+    assert_string_equal(answer_header(&a, "Location"), member(a.body, "status_url"));
+    struct answer b = sources("POST", "", tok_sources, PONDS(""), "ponds-1");
+    assert_same(&a, &b, "repeated wishes");
+    answer_free(&b);
+    b = sources("POST", "", tok_sources, PONDS(",\"collection\":\"x\""), "ponds-1");
+    assert_int_equal(b.status, 409);
+    answer_free(&a);
+    answer_free(&b);
+    assert_string_equal(order_state("ponds", tok_sources), "open");
+    drain();
+    assert_string_equal(order_state("ponds", tok_sources), "done");
+    a = sources("GET", "ponds", tok_sources, NULL, NULL);
+    assert_string_equal(member(a.body, "title"), "Ponds");
+    assert_string_equal(
+        yyjson_get_str(yyjson_obj_get(yyjson_obj_get(parsed(a.body), "declaration"), "url")),
+        "https://data.example/ponds");
+    answer_free(&a);
+    a = get("/sources/ponds", "");
+    assert_int_equal(a.status, 200);
+    answer_free(&a);
+    a = sources("POST", "", tok_sources, PONDS(""), NULL);
+    assert_int_equal(a.status, 409);
+    assert_non_null(strstr(a.body, "{\"field\":\"id\","));
+    answer_free(&a);
+    a = sources("PUT", "ponds", tok_sources, PONDS(",\"collection\":\"waters\""), NULL);
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    a = sources("DELETE", "ponds", tok_sources, NULL, "ponds-2");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    drain(); /* in the order of asking */
+    a = sources("GET", "ponds", tok_sources, NULL, NULL);
+    assert_string_equal(member(a.body, "collection"), "waters");
+    assert_true(yyjson_get_bool(yyjson_obj_get(parsed(a.body), "retired")));
+    answer_free(&a);
+    a = sources("DELETE", "ponds", tok_sources, NULL, NULL);
+    assert_int_equal(a.status, 409);
+    answer_free(&a);
+    a = sources("DELETE", "ponds", tok_sources, NULL, "ponds-2"); /* the answer from before */
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+}
+
+static void admin_names_the_field_of_a_source(void **state)
+{
+    static const struct {
+        const char *body, *field;
+    } bad[] = {{"{\"id\":\"a b\",\"url\":\"https://x.example/\"}", "id"},
+               {"{\"id\":\"lakes\"}", "url"},
+               {"{\"id\":\"lakes\",\"url\":\"ftp://x.example/\"}", "url"},
+               {"{\"id\":\"lakes\",\"url\":\"https://x.example/\",\"urls\":1}", "urls"},
+               {"{\"id\":\"lakes\",\"url\":\"https://x.example/\",\"sensitivity\":\"top\"}",
+                "sensitivity"},
+               {"{\"id\":\"lakes\",\"url\":\"https://x.example/\",\"triggers\":[{\"type\":"
+                "\"hourly\"}]}",
+                "triggers.type"}};
+    (void)state;
+    make_source_tokens();
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = sources("POST", "", tok_sources, bad[i].body, NULL);
+        assert_int_equal(a.status, 400);
+        if (!strstr(a.body, arena_printf(&fix_arena, "\"field\":\"%s\"", bad[i].field)))
+            fail_msg("%s: %s", bad[i].field, a.body);
+        answer_free(&a);
+    }
+    struct answer a = sources("PUT", "roads", tok_sources, PONDS(""), NULL);
+    assert_int_equal(a.status, 400); /* another id than the address */
+    answer_free(&a);
+    a = sources("PUT", "never-was", tok_sources, PONDS(""), NULL);
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+    a = sources("POST", "", tok_check, PONDS(""), NULL);
+    assert_int_equal(a.status, 403);
+    answer_free(&a);
+    a = sources("POST", "", NULL, PONDS(""), NULL);
+    assert_int_equal(a.status, 401);
+    answer_free(&a);
+    assert_int_equal(sql_number("SELECT count(*) FROM source_orders WHERE source_id = 'lakes'"), 0);
+}
+
+/* A raised level takes everything public away with the wish; a lowered one waits for somebody else. */
+static void admin_raises_at_once_and_lowers_by_two(void **state)
+{
+    (void)state;
+    make_source_tokens();
+    struct answer a =
+        sources("POST", "", tok_sources,
+                "{\"id\":\"wetlands\",\"url\":\"https://data.example/wetlands\"}", NULL);
+    answer_free(&a);
+    drain();
+    a = sources("PUT", "wetlands", tok_sources,
+                "{\"id\":\"wetlands\",\"url\":\"https://data.example/wetlands\",\"sensitivity\":"
+                "\"sovereign\"}",
+                NULL);
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    drain();
+    assert_int_equal(sql_number("SELECT count(*) FROM public_sources WHERE source_id = 'wetlands'"),
+                     0);
+    a = sources("GET", "wetlands", tok_sources, NULL, NULL);
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+    a = sources("PUT", "wetlands", tok_steward,
+                "{\"id\":\"wetlands\",\"url\":\"https://data.example/wetlands\",\"sensitivity\":"
+                "\"public\"}",
+                NULL);
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    drain();
+    a = sources("GET", "wetlands", tok_steward, NULL, NULL);
+    assert_string_equal(member(a.body, "sensitivity"), "sovereign");
+    assert_non_null(strstr(a.body, "until a second person approves lvl_"));
+    answer_free(&a);
+    assert_int_equal(sql_number("SELECT count(*) FROM level_requests WHERE decision IS NULL AND"
+                                " asked_by = 'keeper' AND new = 'public'"),
+                     1);
+}
+
+/* Sovereign sources are none, also in wishes about them; restricted ones show what the public sees. */
+static void admin_hides_declarations(void **state)
+{
+    (void)state;
+    make_source_tokens();
+    struct answer s = sources("GET", SOV_ID, tok_sources, NULL, NULL);
+    struct answer n = sources("GET", "never-was-id0", tok_sources, NULL, NULL);
+    assert_int_equal(s.status, 404);
+    assert_same(&s, &n, "unknown sources");
+    answer_free(&s);
+    answer_free(&n);
+    s = sources("DELETE", SOV_ID, tok_sources, NULL, NULL);
+    n = sources("DELETE", "never-was-id0", tok_sources, NULL, NULL);
+    assert_same(&s, &n, "unknown sources to retire");
+    answer_free(&s);
+    answer_free(&n);
+    s = sources("POST", "", tok_sources,
+                "{\"id\":\"" SOV_ID "\",\"url\":\"https://data.example/x\"}", NULL);
+    assert_int_equal(s.status, 202); /* taken like any other */
+    answer_free(&s);
+    drain();
+    s = sources("GET", SOV_ID, tok_sources, NULL, NULL);
+    assert_int_equal(s.status, 200); /* its own wish, and nothing of the source */
+    assert_true(yyjson_is_null(yyjson_obj_get(parsed(s.body), "title")));
+    assert_null(strstr(s.body, "canary-sov-host"));
+    answer_free(&s);
+    assert_int_equal(sql_number("SELECT count(*) FROM source_orders WHERE source_id = '" SOV_ID
+                                "' AND state ="
+                                " 'failed'"),
+                     1);
+    s = sources("GET", "", tok_sources, NULL, NULL);
+    assert_int_equal(s.status, 200);
+    assert_null(strstr(s.body, "canary"));
+    assert_non_null(strstr(s.body, "\"id\":\"caves\",\"title\":\"Caves\",\"collection\":\"kansas\","
+                                   "\"sensitivity\":\"restricted\",\"retired\":false,"
+                                   "\"declaration\":null"));
+    answer_free(&s);
+    s = sources("GET", "", tok_steward, NULL, NULL);
+    assert_non_null(strstr(s.body, SOV_ID));
+    answer_free(&s);
+    s = sources("GET", SOV_ID, tok_steward, NULL, NULL);
+    assert_string_equal(member(s.body, "sensitivity"), "sovereign");
+    answer_free(&s);
+}
+
+static void admin_pages_sources(void **state)
+{
+    char after[64];
+    int n = 0;
+    (void)state;
+    make_source_tokens();
+    struct answer a = admin("GET", "/admin/sources", tok_steward, NULL, NULL);
+    size_t all = yyjson_arr_size(yyjson_obj_get(parsed(a.body), "sources"));
+    answer_free(&a);
+    struct ask q = {.method = "GET", .path = "/admin/sources", .query = "limit=1"};
+    q.headers[0] = arena_printf(&fix_arena, "HTTP_AUTHORIZATION=Bearer %s", tok_steward);
+    for (bool more = true; more; n++) {
+        a = ask_at(intake_sock, &q);
+        assert_int_equal(a.status, 200);
+        yyjson_val *one = yyjson_arr_get_first(yyjson_obj_get(parsed(a.body), "sources"));
+        more = yyjson_arr_size(yyjson_obj_get(parsed(a.body), "links")) == 1;
+        const char *id = yyjson_get_str(yyjson_obj_get(one, "id"));
+        snprintf(after, sizeof after, "limit=1&after=%s", id ? id : "");
+        q.query = after;
+        answer_free(&a);
+    }
+    assert_int_equal(n, all);
+    q.query = "after=never-was";
+    a = ask_at(intake_sock, &q);
+    assert_int_equal(a.status, 400);
+    answer_free(&a);
+}
+
+/* ---- replays ------------------------------------------------------------------------------------- */
+
+static struct answer replays(const char *method, const char *id, const char *token,
+                             const char *body, const char *key)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/admin/replays%s%s", *id ? "/" : "", id);
+    return admin(method, path, token, body, key);
+}
+
+static void admin_refuses_bad_replays(void **state)
+{
+    static const struct {
+        const char *body, *field;
+    } bad[] = {{"{}", "since"},
+               {"{\"since\":\"yesterday\"}", "since"},
+               {"{\"since\":\"2026-07-02T00:00:00Z\",\"until\":\"2026-07-01T00:00:00Z\"}", "until"},
+               {"{\"since\":\"2020-07-02T00:00:00Z\"}", "approved_by"},
+               {"{\"since\":\"2020-07-02T00:00:00Z\",\"approved_by\":\" Keeper\"}", "approved_by"},
+               {"{\"since\":\"2026-07-02T00:00:00Z\",\"dry\":true}", "dry"}};
+    (void)state;
+    make_source_tokens();
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = replays("POST", "", tok_steward, bad[i].body, NULL);
+        assert_int_equal(a.status, 400);
+        if (!strstr(a.body, arena_printf(&fix_arena, "\"field\":\"%s\"", bad[i].field)))
+            fail_msg("%s: %s", bad[i].field, a.body);
+        answer_free(&a);
+    }
+    struct answer a = replays("POST", "", tok_replay,
+                              "{\"since\":\"2026-07-02T00:00:00Z\",\"source\":\"" SOV_ID
+                              "\",\"approved_by\":\"x\"}",
+                              NULL);
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+}
+
+/* On an intact ledger: every row is a no-op. One at a time; numbers for those who may know of all. */
+static void admin_replays_the_log(void **state)
+{
+    static const char wish[] = "{\"since\":\"2020-01-01T00:00:00Z\",\"approved_by\":\"A. Nother\"}";
+    char id[64];
+    (void)state;
+    make_source_tokens();
+    struct answer a = replays("POST", "", tok_replay, wish, "again");
+    assert_int_equal(a.status, 202);
+    snprintf(id, sizeof id, "%s", member(a.body, "replay_id"));
+    struct answer b = replays("POST", "", tok_replay, wish, "again");
+    assert_same(&a, &b, "repeated replays");
+    answer_free(&a);
+    answer_free(&b);
+    a = replays("POST", "", tok_replay, wish, NULL);
+    assert_int_equal(a.status, 409);
+    answer_free(&a);
+    a = replays("GET", id, tok_replay, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "open");
+    answer_free(&a);
+    drain();
+    a = replays("GET", id, tok_steward, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "done");
+    assert_string_equal(member(a.body, "approved_by"), "A. Nother");
+    int64_t rows = yyjson_get_sint(yyjson_obj_get(parsed(a.body), "rows"));
+    assert_true(rows > ROADS);
+    assert_int_equal(rows, yyjson_get_sint(yyjson_obj_get(parsed(a.body), "noop")));
+    answer_free(&a);
+    a = replays("GET", id, tok_replay, NULL, NULL);
+    assert_true(yyjson_is_null(yyjson_obj_get(parsed(a.body), "rows")));
+    answer_free(&a);
+    a = replays("GET", "", tok_replay, NULL, NULL);
+    assert_int_equal(yyjson_arr_size(yyjson_obj_get(parsed(a.body), "replays")), 1);
+    answer_free(&a);
+    a = replays("GET", "rpl_01980000-0000-7000-8000-000000000000", tok_replay, NULL, NULL);
+    assert_int_equal(a.status, 404);
+    answer_free(&a);
+    a = replays(
+        "POST", "", tok_replay,
+        arena_printf(&fix_arena, "{\"since\":\"%s\",\"source\":\"roads\"}", "2099-01-01T00:00:00Z"),
+        NULL);
+    assert_int_equal(a.status, 400); /* nothing can have happened since */
+    answer_free(&a);
+}
+
 static void admin_audits_every_call(void **state)
 {
     static const char count[] = "SELECT count(*) FROM replay_log WHERE kind LIKE 'admin.%'";
@@ -362,6 +680,13 @@ int main(void)
         cmocka_unit_test(admin_approves_what_waits),
         cmocka_unit_test(admin_retries_a_dead_letter),
         cmocka_unit_test(admin_says_when_the_inbox_is_full),
+        cmocka_unit_test(admin_declares_a_source),
+        cmocka_unit_test(admin_names_the_field_of_a_source),
+        cmocka_unit_test(admin_raises_at_once_and_lowers_by_two),
+        cmocka_unit_test(admin_hides_declarations),
+        cmocka_unit_test(admin_pages_sources),
+        cmocka_unit_test(admin_refuses_bad_replays),
+        cmocka_unit_test(admin_replays_the_log),
     };
     return cmocka_run_group_tests(tests, make_world, drop_world);
 }

@@ -2,9 +2,13 @@
  * over a real ledger in the READ role. A sovereign and a restricted source carry canaries. */
 #include "tests/30-ledger/fixture.h"
 
+#include <sqlite3.h>
 #include "api/route.h"
+#include "api/traffic.h"
 #include "handler/project.h"
 #include "ledger/health.h"
+#include "ledger/outbox.h"
+#include "ledger/telemetry.h"
 #include "tests/10-unit/unit.h"
 
 #define NOW (20000 * DAY_MS)
@@ -121,15 +125,15 @@ static void expect(struct str *s, const char *text)
     pass_over(s, strlen(text));
 }
 
-/* name, optional {label="value"}, a space, a whole number: nothing else. Returns its name. */
+/* name, optional {label="value",…}, a space, a number: nothing else. Returns its name. */
 static struct str check_sample(struct str line)
 {
     struct str rest = line;
-    int64_t n;
     struct str name = {line.p, name_length(line)};
+    char *end;
     assert_true(name.n > 0);
     pass_over(&rest, name.n);
-    if (str_starts(rest, STR("{"))) {
+    for (bool more = str_starts(rest, STR("{")); more;) {
         pass_over(&rest, 1);
         pass_over(&rest, name_length(rest));
         expect(&rest, "=\"");
@@ -137,11 +141,26 @@ static struct str check_sample(struct str line)
             assert_true(*rest.p != '\\' && *rest.p != '\n');
             pass_over(&rest, 1);
         }
-        expect(&rest, "\"}");
+        pass_over(&rest, 1);
+        more = str_starts(rest, STR(","));
+        if (!more)
+            expect(&rest, "}");
     }
     expect(&rest, " ");
-    assert_int_equal(str_to_i64(rest, &n), RC_OK);
+    (void)strtod(rest.p, &end);
+    assert_true(rest.n > 0 && end == rest.p + rest.n);
     return name;
+}
+
+/* A sample of the metric, or a part of one of these types. */
+static bool belongs(struct str name, struct str metric, struct str type)
+{
+    if (!str_starts(name, metric))
+        return false;
+    struct str tail = {name.p + metric.n, name.n - metric.n};
+    return tail.n == 0 ||
+           (str_is(type, " histogram") &&
+            (str_is(tail, "_bucket") || str_is(tail, "_sum") || str_is(tail, "_count")));
 }
 
 static void once(struct buf *seen, struct str what)
@@ -158,7 +177,7 @@ static void once(struct buf *seen, struct str what)
 /* Every metric: HELP, TYPE, then all its samples; no metric and no sample twice. */
 static int check_exposition(const char *text)
 {
-    struct str rest = str_of(text), line, metric = STR("");
+    struct str rest = str_of(text), line, metric = STR(""), type = STR("");
     bool typed = false;
     int samples = 0;
     CLEANUP(buf_release) struct buf seen;
@@ -177,12 +196,14 @@ static int check_exposition(const char *text)
             pass_over(&line, 7);
             assert_true(str_starts(line, metric));
             pass_over(&line, metric.n);
-            assert_true(str_is(line, " counter") || str_is(line, " gauge"));
+            assert_true(str_is(line, " counter") || str_is(line, " gauge") ||
+                        str_is(line, " summary") || str_is(line, " histogram"));
+            type = line;
             assert_int_equal(str_is(line, " counter"), str_ends(metric, STR("_total")));
             typed = true;
         } else if (line.n > 0) {
             struct str name = check_sample(line);
-            assert_true(typed && str_eq(name, metric));
+            assert_true(typed && belongs(name, metric, type));
             size_t key = line.n;
             while (line.p[key - 1] != ' ')
                 key--;
@@ -198,6 +219,140 @@ static void the_format_is_valid(void **state)
     (void)state;
     assert_true(check_exposition(get("/metrics", NOW)) > 20);
     assert_string_equal(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* ---- runs, inbox, lag ---------------------------------------------------------------------------- */
+
+static void count_run(const char *id, const char *result, const char *reason)
+{
+    struct source s;
+    OK(source_by_id(writer, &fix_arena, id, &s, &fix_err));
+    OK(ledger_begin(writer, &fix_err));
+    OK(telemetry_run(writer, s.no, result, reason, &fix_err));
+    OK(ledger_commit(writer, &fix_err));
+}
+
+static void says(const char *text, const char *line)
+{
+    if (!strstr(text, line))
+        fail_msg("not there: %s\n%s", line, text);
+}
+
+static void runs_are_counted_by_reason(void **state)
+{
+    (void)state;
+    const char *text = get("/metrics", NOW);
+    says(text,
+         "\nfreshet_runs_total{result=\"promoted\",reason=\"\"} 0\n"); /* a zero to begin with */
+    count_run("fine", RUN_FAILED, "PARSE_ERROR");
+    count_run("fine", RUN_FAILED, "PARSE_ERROR");
+    count_run("fine", RUN_NOOP, "SAME_BYTES");
+    count_run("fine", RUN_ABSORBED, "");
+    count_run("canary-res", RUN_HELD, "canary");
+    count_run("canary-sov", RUN_HELD, "canary");
+    text = get("/metrics", NOW);
+    assert_true(check_exposition(text) > 40);
+    says(text, "\nfreshet_runs_total{result=\"failed\",reason=\"PARSE_ERROR\"} 2\n");
+    says(text, "\nfreshet_dedupe_hits_total{kind=\"absorbed\"} 1\n");
+    says(text, "\nfreshet_dedupe_hits_total{kind=\"same_bytes\"} 1\n");
+    assert_null(strstr(text, "canary"));
+}
+
+/* Two public candidates wait, one of a restricted source does; one of each is dead. */
+static void the_inbox_is_measured(void **state)
+{
+    (void)state;
+    OK(outbox_count(writer, NOW, &fix_err));
+    static const char open[] = "\nfreshet_inbox_candidates{state=\"open\"} ";
+    const char *text = get("/metrics", NOW), *at = strstr(text, open);
+    assert_non_null(at);
+    int64_t before = strtol(at + sizeof open - 1, NULL, 10);
+    for (const char *id = "fine\0fails\0canary-res\0"; *id; id += strlen(id) + 1) {
+        struct source s;
+        OK(source_by_id(writer, &fix_arena, id, &s, &fix_err));
+        struct check_result r = fix_result(&s, OUTCOME_changed, 'Q');
+        r.ended_at = NOW;
+        OK(check_commit(writer, &r, 1, NOW - 7000, &fix_err));
+    }
+    OK(outbox_count(writer, NOW, &fix_err));
+    text = get("/metrics", NOW);
+    says(text, arena_printf(&fix_arena, "\nfreshet_inbox_candidates{state=\"open\"} %lld\n",
+                            (long long)before + 2));
+    says(text, "\nfreshet_inbox_drain_seconds +Inf\n"); /* and nobody works */
+    says(text, "\nfreshet_inbox_candidates{state=\"dead\"} 0\n");
+    assert_true(check_exposition(text) > 40);
+    /* Ten runs within ten seconds: what waits takes as many seconds as it has rows. */
+    for (int i = 0; i < 10; i++)
+        count_run("fine", RUN_PROMOTED, "");
+    OK(outbox_count(writer, NOW + 10000, &fix_err));
+    says(get("/metrics", NOW + 10000),
+         arena_printf(&fix_arena, "\nfreshet_inbox_drain_seconds %lld.0\n", (long long)before + 2));
+}
+
+static void add_change(int64_t seq, const char *detected_at)
+{
+    char path[128];
+    sqlite3 *db = NULL;
+    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    const char *sql = arena_printf(
+        &fix_arena,
+        "INSERT INTO public_changes (seq, event_id, src_no, source_id, collection, change_type,"
+        " change_class, detector, finalized_at, gen, doc) VALUES (%lld, 'e%lld', 1, 's', 'c', 'new',"
+        " 'new', 'etag', %lld, 1, '{\"detected_at\":%s}')",
+        (long long)seq, (long long)seq, (long long)NOW, detected_at);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* 100 changes that took 1 to 100 seconds; a withheld one has no time of detection. */
+static void the_lag_is_a_quantile(void **state)
+{
+    char at[TIME_MAX];
+    (void)state;
+    for (int i = 1; i <= 100; i++) {
+        time_format(NOW - i * 1000, at);
+        add_change(1000 + i, arena_printf(&fix_arena, "\"%s\"", at));
+    }
+    add_change(2000, "null");
+    OK(outbox_count(writer, NOW, &fix_err));
+    const char *text = get("/metrics", NOW);
+    says(text, "\nfreshet_freshness_lag_seconds{quantile=\"0.5\"} 50.000\n");
+    says(text, "\nfreshet_freshness_lag_seconds{quantile=\"0.95\"} 95.000\n");
+    assert_true(check_exposition(text) > 40);
+}
+
+/* One of three was read within 400 days. */
+static void coverage_is_a_share(void **state)
+{
+    (void)state;
+    says(get("/metrics", NOW), "\nfreshet_digest_coverage_ratio 0.3333\n");
+    says(get("/metrics", NOW + 500 * DAY_MS), "\nfreshet_digest_coverage_ratio 0.0000\n");
+}
+
+static void traffic_is_a_histogram(void **state)
+{
+    CLEANUP(buf_release) struct buf b;
+    struct traffic *t = traffic_new();
+    (void)state;
+    buf_init(&b, 65536);
+    traffic_put(NULL, &b);
+    assert_int_equal(b.len, 0);
+    traffic_count(NULL, 200, 1);
+    traffic_count(t, 200, 90);
+    traffic_count(t, 404, 100);
+    traffic_count(t, 503, 9000000);
+    traffic_put(t, &b);
+    buf_byte(&b, '\0');
+    b.len--;
+    assert_true(check_exposition(b.data) > 10);
+    says(b.data, "\nfreshet_http_requests_total{status=\"2xx\"} 1\n");
+    says(b.data, "\nfreshet_http_requests_total{status=\"5xx\"} 1\n");
+    says(b.data, "_bucket{le=\"0.0001\"} 2\n");
+    says(b.data, "_bucket{le=\"5\"} 2\n");
+    says(b.data, "_bucket{le=\"+Inf\"} 3\n");
+    says(b.data, "_sum 9.000190\n");
+    says(b.data, "_count 3\n");
 }
 
 /* ---- what it says ------------------------------------------------------------------------------- */
@@ -294,11 +449,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(the_format_is_valid),
-        T(numbers_are_public),
-        T(the_lag_grows),
-        T(health_turns_with_the_clock),
-        T(the_next_window_turns_with_the_clock),
+        T(the_format_is_valid),         T(numbers_are_public),
+        T(runs_are_counted_by_reason),  T(the_inbox_is_measured),
+        T(the_lag_is_a_quantile),       T(coverage_is_a_share),
+        T(traffic_is_a_histogram),      T(the_lag_grows),
+        T(health_turns_with_the_clock), T(the_next_window_turns_with_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
