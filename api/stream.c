@@ -29,7 +29,7 @@ struct stream {
     struct arena arena;
     struct stream_feed feed;
     struct stream_http *http;
-    const char *socket, *hints_path;
+    const char *socket, *hints_path, *stat_path;
     int listen_fd, hints, signals, stat;
     int64_t look_at, stat_at, stop_at;
     bool stopping;
@@ -68,15 +68,15 @@ static size_t room_for(int64_t wanted)
 
 static enum rc open_paths(struct stream *s, struct err *err)
 {
-    const char *stat = instance_path(&s->arena, s->inst, STREAM_STAT_FILE);
+    s->stat_path = instance_path(&s->arena, s->inst, STREAM_STAT_FILE);
     s->socket = instance_path(&s->arena, s->inst, SOCKET);
     s->hints_path = instance_path(&s->arena, s->inst, HINTS);
-    if (!s->socket || !s->hints_path || !stat)
+    if (!s->socket || !s->hints_path || !s->stat_path)
         return err_set(err, RC_NOMEM, "", "no memory for a path");
     TRY(listen_stream(s->socket, BACKLOG, &s->listen_fd, err));
     TRY(listen_hints(s->hints_path, &s->hints, err));
-    s->stat = open(stat, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
-    return s->stat >= 0 ? RC_OK : err_set(err, RC_IO, "", "%s: %s", stat, strerror(errno));
+    s->stat = open(s->stat_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+    return s->stat >= 0 ? RC_OK : err_set(err, RC_IO, "", "%s: %s", s->stat_path, strerror(errno));
 }
 
 static enum rc start(struct stream *s, struct err *err)
@@ -108,6 +108,7 @@ static void take_signals(struct stream *s)
         s->stop_at = clock_mono() + STOP_MAX_MS;
         unlink(s->socket);
         unlink(s->hints_path);
+        unlink(s->stat_path); /* who stopped is not missed */
         stream_http_stop(s->http);
     }
 }
