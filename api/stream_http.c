@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "core/clock.h"
 
-#define POOL 32768            /* of a connection: headers of the request, and what is being sent */
+#define POOL 12288            /* of a connection: headers of the request, and what is being sent */
 #define SPARE_CONNECTIONS 256 /* beyond clients_max: to say that it is full */
 #define RESPONSE_BLOCK 1024   /* for clients of HTTP/1.0, which get no chunks */
 #define SEND_BUFFER 65536     /* in the kernel, for one client */
