@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.."
 count=${1:-10000} rounds=${2:-3} idle_s=${IDLE_S:-20}
 mkdir -p "$B/bench"
 cc -O2 -D_GNU_SOURCE -std=c17 -I. -o "$B/bench/stream_clients" tests/bench/stream_clients.c "$B/libcore.a" -lm -lcrypto -lyyjson
+# shellcheck disable=SC3045 # dash has it
 ulimit -n "$(ulimit -Hn)"
 
 versions=$(awk -v n=$((2 * rounds + 1)) 'BEGIN { for (i = 1; i <= n; i++) printf("%s{\"body\":\"n\\n%d\\n\"}", i > 1 ? "," : "", i) }')
@@ -60,5 +61,6 @@ serve() {
 echo "one freshet-stream; medians of $rounds rounds; memory is private (RssAnon), idle CPU over $idle_s s with heartbeats every 15 s"
 printf '%-22s %8s %10s %12s %10s %12s %10s %10s\n' '' clients 'KiB more' 'KiB/client' 'idle CPU%' 'connect ms' 'first ms' 'last ms'
 serve "$tmp/i/run/stream.sock" "$count" 'its own socket'
+# shellcheck disable=SC3045
 files=$(ulimit -n) most=$((count < (files - 100) / 2 ? count : (files - 100) / 2))
 serve "$web" "$most" 'through nginx'
