@@ -253,7 +253,7 @@ function showEmpty(node, text) {
 }
 
 function showChanges(body) {
-    if (Number(body.last_seq) < page.seq) return; /* the server kept it for a moment; we know more */
+    if (page.stream && Number(body.last_seq) < page.seq) return; /* the server kept it for a moment; we know more */
     page.seq = Number(body.last_seq);
     if (page.extended) {
         const have = new Set([...page.changes.children].map((li) => li.dataset.id));
