@@ -127,14 +127,16 @@ int main(int argc, char **argv)
     struct client *all = calloc(b.n, sizeof *all);
     int64_t begun = clock_mono();
     if (!all || !connect_all(all, argv[1])) {
-        fprintf(stderr, "stream_clients: %zu of %zu were greeted, %zu lost\n", b.greeted, b.n, b.lost);
+        fprintf(stderr, "stream_clients: %zu of %zu were greeted, %zu lost\n", b.greeted, b.n,
+                b.lost);
         return 1;
     }
     printf("connected %lld\n", (long long)(clock_mono() - begun));
     fflush(stdout);
     bool good = run_until(&b.served);
-    printf("{\"clients\":%zu,\"served\":%zu,\"lost\":%zu,\"first_ms\":%lld,\"last_ms\":%lld,\"spread_ms\":%lld}\n",
-           b.n, b.served, b.lost, (long long)(b.first_wall - b.committed),
-           (long long)(b.last_wall - b.committed), (long long)(b.last - b.first));
+    printf(
+        "{\"clients\":%zu,\"served\":%zu,\"lost\":%zu,\"first_ms\":%lld,\"last_ms\":%lld,\"spread_ms\":%lld}\n",
+        b.n, b.served, b.lost, (long long)(b.first_wall - b.committed),
+        (long long)(b.last_wall - b.committed), (long long)(b.last - b.first));
     return good ? 0 : 1;
 }
