@@ -272,7 +272,9 @@ static void plant(void)
         " (SELECT generation FROM public_meta) + 1, CASE i %% 3 WHEN 2 THEN NULL ELSE i %% 3 END,"
         " CASE WHEN i %% 4 THEN i %% 360 - 180 END, CASE WHEN i %% 4 THEN i %% 90 - 45 END,"
         " CASE WHEN i %% 4 THEN i %% 360 - 175 END, CASE WHEN i %% 4 THEN i %% 90 - 40 END,"
-        " '{\"change_event_id\":\"evt_planted_' || i || '\",\"filler\":\"' || hex(zeroblob(700)) || '\"}' FROM n;"
+        " json_set((SELECT doc FROM public_changes WHERE event_id LIKE 'evt_2%%' LIMIT 1),"
+        " '$.change_event_id', 'evt_20260101T000000Z_' || printf('%%06x', i),"
+        " '$.title', 'planted ' || hex(zeroblob(700))) FROM n;"
         "UPDATE public_meta SET last_seq = last_seq + %d, generation = generation + 1; COMMIT",
         PLANTED, PLANTED));
 }
@@ -392,11 +394,13 @@ static void what_was_rewritten_is_sent_as_it_is(void **state)
     struct live c = events(query, NULL);
     await(&c, "\"source_uri\":\"https://data.example/roads\"");
     live_close(&c);
-    sql(arena_printf(&fix_arena,
-                     "BEGIN IMMEDIATE; UPDATE public_meta SET generation = generation + 1;"
-                     "UPDATE public_changes SET doc = '{\"title\":\"rewritten\"}', gen = (SELECT"
-                     " generation FROM public_meta) WHERE seq = %lld; COMMIT",
-                     (long long)last));
+    sql(arena_printf(
+        &fix_arena,
+        "BEGIN IMMEDIATE; UPDATE public_meta SET generation = generation + 1;"
+        "UPDATE public_changes SET doc = json_set(doc, '$.title', 'rewritten', '$.source_uri',"
+        " 'https://other.example/roads'), gen = (SELECT"
+        " generation FROM public_meta) WHERE seq = %lld; COMMIT",
+        (long long)last));
     c = events(query, NULL);
     await(&c, "data: {\"seq\":");
     assert_non_null(strstr(c.text, "rewritten"));
