@@ -522,7 +522,9 @@ static void a_long_poll_may_be_answered_at_once(void **state)
     (void)state;
     struct live c = poll_for("since=0&limit=2&timeout=20000", NULL);
     assert_true(live_finish(&c));
-    assert_string_equal(c.text, get("/changes", "since=0&limit=2").body);
+    struct answer page = get("/changes", "since=0&limit=2");
+    assert_string_equal(c.text, page.body);
+    answer_free(&page);
     live_close(&c);
     c = poll_for("since=now&timeout=0", NULL);
     assert_true(live_finish(&c));

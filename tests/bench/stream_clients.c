@@ -32,7 +32,7 @@ struct client {
 static struct {
     int watch;
     size_t n, greeted, served, lost;
-    int64_t committed, first, last; /* committed is wall time, the others clock_mono */
+    int64_t begun, committed, first, last; /* committed is wall time, the others clock_mono */
     int64_t first_wall, last_wall;
 } b;
 
@@ -114,6 +114,18 @@ static bool connect_all(struct client *all, const char *where)
     return run_until(&b.greeted);
 }
 
+static int await_entry(void)
+{
+    printf("connected %lld\n", (long long)(clock_mono() - b.begun));
+    fflush(stdout);
+    bool good = run_until(&b.served);
+    printf(
+        "{\"clients\":%zu,\"served\":%zu,\"lost\":%zu,\"first_ms\":%lld,\"last_ms\":%lld,\"spread_ms\":%lld}\n",
+        b.n, b.served, b.lost, (long long)(b.first_wall - b.committed),
+        (long long)(b.last_wall - b.committed), (long long)(b.last - b.first));
+    return good ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct err err = {0};
@@ -123,20 +135,13 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     b.n = strtoul(argv[2], NULL, 10);
+    b.begun = clock_mono();
     b.watch = epoll_create1(EPOLL_CLOEXEC);
     struct client *all = calloc(b.n, sizeof *all);
-    int64_t begun = clock_mono();
-    if (!all || !connect_all(all, argv[1])) {
+    int code = all && connect_all(all, argv[1]) ? await_entry() : 1;
+    if (b.greeted < b.n)
         fprintf(stderr, "stream_clients: %zu of %zu were greeted, %zu lost\n", b.greeted, b.n,
                 b.lost);
-        return 1;
-    }
-    printf("connected %lld\n", (long long)(clock_mono() - begun));
-    fflush(stdout);
-    bool good = run_until(&b.served);
-    printf(
-        "{\"clients\":%zu,\"served\":%zu,\"lost\":%zu,\"first_ms\":%lld,\"last_ms\":%lld,\"spread_ms\":%lld}\n",
-        b.n, b.served, b.lost, (long long)(b.first_wall - b.committed),
-        (long long)(b.last_wall - b.committed), (long long)(b.last - b.first));
-    return good ? 0 : 1;
+    free(all);
+    return code;
 }
