@@ -353,7 +353,7 @@ static enum MHD_Result begin(struct stream_http *h, struct stream_client *c, con
     bool good = h->w.status == 200 || h->w.status == 304;
     if (good && h->n_streams + h->n_polls >= h->o.clients_max)
         say_full(h, &in.r);
-    else if (good && streams && str_is(in.r.method, "GET"))
+    else if (h->w.status == 200 && streams && str_is(in.r.method, "GET"))
         return start_stream(h, c, &in.r);
     else if (!streams && start_poll(h, c, &in.r))
         return MHD_YES;
