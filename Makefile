@@ -32,7 +32,7 @@ core_OBJ   += $(B)/gen/version.o
 
 # ---- programs: main file, rooms (in link order), libraries. Data flows one way, and so do the
 # links: tests/00-arch reads these lines and fails when a program reaches where it may not. -------
-PROGRAMS := freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream
+PROGRAMS := freshet freshet-api freshet-intake freshet-stream freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream
 freshet_MAIN           := cli/main_freshet.c
 freshet_ROOMS          := cli api handler detectors ledger core
 freshet_LIBS           := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
@@ -42,6 +42,9 @@ freshet-api_LIBS       := -lfcgi -lsqlite3 -lyyjson -lm
 freshet-intake_MAIN    := api/main_intake.c
 freshet-intake_ROOMS   := api ledger core
 freshet-intake_LIBS    := -lfcgi -lmbedcrypto -lsqlite3 -lyyjson -lm
+freshet-stream_MAIN    := api/main_stream.c
+freshet-stream_ROOMS   := api ledger core
+freshet-stream_LIBS    := -lmicrohttpd -lsqlite3 -lyyjson -lm
 freshet-scheduler_MAIN := detectors/main_scheduler.c
 freshet-scheduler_ROOMS:= detectors ledger core
 freshet-scheduler_LIBS := -lcurl -lcrypto -lssl -lsqlite3 -lyyjson -lm
@@ -121,7 +124,7 @@ TEST_BIN  := $(TEST_SRC:%.c=$(B)/%)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:%.c=$(B)/%)
 TEST_ROOMS := cli api handler detectors ledger core
-TEST_LIBS := -lcmocka -lgeos_c -lseccomp -lfcgi -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
+TEST_LIBS := -lcmocka -lgeos_c -lseccomp -lfcgi -lmicrohttpd -lcurl -lssl -lmbedtls -lmbedx509 -lmbedcrypto -lcrypto -lsqlite3 -lyyjson -lm -ldl
 $(B)/tests/fuzz/fuzz_inspect_gdal: TEST_LIBS += -lgdal
 tests-bin: all $(TEST_BIN) $(FUZZ_BIN)
 $(TEST_BIN) $(FUZZ_BIN): %: %.o $(foreach r,$(TEST_ROOMS),$(call archive,$(r)))

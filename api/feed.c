@@ -33,8 +33,8 @@ static enum rc put_row(void *ctx, const struct public_change *c, struct err *err
     return x->format->entry(x, c, err);
 }
 
-static enum rc check_cursor(const struct feed_query *q, const struct public_meta *m,
-                            int64_t *ret_first_seq, struct err *err)
+enum rc feed_check_cursor(const struct feed_query *q, const struct public_meta *m,
+                          int64_t *ret_first_seq, struct err *err)
 {
     if (q->has_since && !q->since_now && q->since > m->last_seq)
         return err_set(err, RC_INVALID, "since", "lies in the future of this feed");
@@ -114,7 +114,7 @@ enum rc feed_render_as(struct ledger *l, struct arena *a, struct feed_page_out *
     x->row = &row;
     x->newest = -1;
     TRY(public_meta_get(l, a, &m, err));
-    TRY(check_cursor(q, &m, ret_first_seq, err));
+    TRY(feed_check_cursor(q, &m, ret_first_seq, err));
     x->etag = etag_start(m.policy_version, x->base);
     x->first_seq = m.first_seq;
     x->format->head(x);
@@ -169,7 +169,7 @@ static enum rc choose(const struct req *r, struct resp *w, bool alone,
     return RC_OK;
 }
 
-static enum rc read_query(const struct req *r, struct feed_query *q, struct err *err)
+enum rc feed_query_read(const struct req *r, struct feed_query *q, struct err *err)
 {
     feed_query_init(q);
     for (size_t i = 0; i < r->n_params; i++) {
@@ -178,6 +178,14 @@ static enum rc read_query(const struct req *r, struct feed_query *q, struct err 
             return err_set(err, RC_NOMEM, "", "no memory for a parameter");
         if (strcmp(name, "f") != 0)
             TRY(feed_query_set(q, name, r->params[i].value, err));
+    }
+    if (q->wait_ms >= 0 && !q->waits)
+        return err_set(err, RC_INVALID, "timeout", "goes with feed=longpoll only");
+    if (q->waits && !q->has_since && q->order == FEED_ORDER_DEFAULT)
+        q->has_since = q->since_now = true;
+    if (q->since_now && r->waited) {
+        q->since_now = false;
+        q->since = r->tip;
     }
     return RC_OK;
 }
@@ -196,6 +204,11 @@ static void head_next(struct resp *w, const struct feed_page_out *x)
     buf_release(&href);
 }
 
+void feed_tell_first(struct resp *w, int64_t first_seq)
+{
+    buf_printf(&w->extra, ",\"first_seq\":\"%lld\"", (long long)first_seq);
+}
+
 enum rc feed_list(struct req *r, struct resp *w, struct err *err)
 {
     struct feed_query q;
@@ -203,12 +216,12 @@ enum rc feed_list(struct req *r, struct resp *w, struct err *err)
     int64_t first_seq = -1;
     struct feed_page_out x = {
         .out = &w->body, .base = r->base, .q = &q, .conf = r->inst ? &r->inst->conf : NULL};
-    TRY(read_query(r, &q, err));
+    TRY(feed_query_read(r, &q, err));
     TRY(choose(r, w, false, &x.format, err));
     q.format = req_param(r, "f").p ? x.format->name : NULL;
     enum rc rc = feed_render_as(r->ledger, r->arena, &x, &page, &first_seq, err);
     if (rc == RC_GONE)
-        buf_printf(&w->extra, ",\"first_seq\":\"%lld\"", (long long)first_seq);
+        feed_tell_first(w, first_seq);
     TRY(rc);
     etag_str(&page.etag, str_of(x.format->name));
     etag_set(&page.etag, w);

@@ -18,6 +18,8 @@
 #define FEED_LIST_MAX PUBLIC_LIST_MAX /* names in one filter */
 #define FEED_LIST_BYTES 1152 /* as many names of 64 characters, commas between and around */
 #define FEED_FILTERS_MAX 8
+#define FEED_WAIT_DEFAULT_MS 30000 /* of a long poll that names no timeout */
+#define FEED_WAIT_MAX_MS 60000     /* more is taken as this: proxies on the way give up later */
 
 enum feed_order { FEED_ORDER_DEFAULT, FEED_ORDER_ASC, FEED_ORDER_DESC };
 struct feed_query {
@@ -34,6 +36,8 @@ struct feed_query {
     struct param given[FEED_FILTERS_MAX]; /* the filters as they came, for links */
     size_t n_given;
     const char *format; /* f= of links; NULL: none */
+    bool waits;      /* feed=longpoll: freshet-stream answers when there is something, or after */
+    int64_t wait_ms; /* timeout=; -1: not given */
 };
 
 /* What a response's validators are made of. */
@@ -44,12 +48,23 @@ struct feed_page {
 };
 
 void feed_query_init(struct feed_query *q);
-/* Sets one parameter by its name on the wire: since, before, limit, order, and the filters source,
- * collection, type, class, detector, bbox, datetime, unexpected. name and value are kept as views.
+/* Sets one parameter by its name on the wire: since, before, limit, order, feed, timeout, and the filters
+ * source, collection, type, class, detector, bbox, datetime, unexpected. name and value are kept as views.
  * RC_INVALID names it. */
 MUST_CHECK enum rc feed_query_set(struct feed_query *q, const char *name, struct str value,
                                   struct err *err);
 bool feed_is_descending(const struct feed_query *q);
+/* The query of a request, without f. One that waits and names no place asks for what comes next; and `now` is
+ * when the request came, however long it waited. */
+MUST_CHECK enum rc feed_query_read(const struct req *r, struct feed_query *ret, struct err *err);
+/* RC_INVALID for a cursor of the future, RC_GONE for one before the retention (ret_first_seq then holds its
+ * start). */
+MUST_CHECK enum rc feed_check_cursor(const struct feed_query *q, const struct public_meta *m,
+                                     int64_t *ret_first_seq, struct err *err);
+/* Where the retention starts, for the problem that RC_GONE becomes. */
+void feed_tell_first(struct resp *w, int64_t first_seq);
+/* feed_match.c: does an entry pass the filters? */
+bool feed_matches(const struct feed_query *q, const struct public_change_facts *f);
 /* The address of a page: of q itself (cursor NULL), or from another cursor (since, before) on. */
 void feed_put_href(struct buf *out, const struct feed_query *q, struct str base, const char *cursor,
                    int64_t at);

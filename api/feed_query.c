@@ -14,6 +14,7 @@
 void feed_query_init(struct feed_query *q)
 {
     *q = (struct feed_query){.limit = FEED_LIMIT_DEFAULT,
+                             .wait_ms = -1,
                              .filter = {.from = -1, .until = -1, .unexpected = -1}};
 }
 
@@ -61,6 +62,27 @@ static enum rc set_order(struct feed_query *q, struct str v, struct err *err)
 static enum rc set_limit(struct feed_query *q, struct str v, struct err *err)
 {
     return param_limit(v, FEED_LIMIT_DEFAULT, FEED_LIMIT_MAX, &q->limit, err);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------- */
+
+static enum rc set_feed(struct feed_query *q, struct str v, struct err *err)
+{
+    q->waits = str_is(v, "longpoll");
+    return q->waits ? RC_OK : err_set(err, RC_INVALID, "feed", "must be longpoll");
+}
+
+static enum rc set_timeout(struct feed_query *q, struct str v, struct err *err)
+{
+    int64_t ms = FEED_WAIT_MAX_MS;
+    bool digits = v.n > 0 && strspn(v.p, "0123456789") >= v.n;
+    if (!digits)
+        return err_set(err, RC_INVALID, "timeout", "must be milliseconds, from 0 to %d",
+                       FEED_WAIT_MAX_MS);
+    if (str_to_i64(v, &ms) != RC_OK || ms > FEED_WAIT_MAX_MS)
+        ms = FEED_WAIT_MAX_MS;
+    q->wait_ms = ms;
+    return RC_OK;
 }
 
 /* ---- lists ------------------------------------------------------------------------------------ */
@@ -214,6 +236,7 @@ static const struct {
     bool filter; /* links repeat it */
 } params[] = {{"since", set_since, false},      {"before", set_before, false},
               {"order", set_order, false},      {"limit", set_limit, false},
+              {"feed", set_feed, false},        {"timeout", set_timeout, false},
               {"source", set_sources, true},    {"collection", set_collections, true},
               {"type", set_type, true},         {"class", set_class, true},
               {"detector", set_detector, true}, {"bbox", set_bbox, true},

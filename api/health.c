@@ -1,11 +1,12 @@
 /* health: /healthz (this process lives) and /readyz (all parts can do their work).
  *
  * Invariants
- *   1. Ready means: the ledger answers, and handler and scheduler gave a sign of life within
+ *   1. Ready means: the ledger answers, and handler, scheduler and stream gave a sign of life within
  *      HEARTBEAT_MAX_MS by the same clock that they stamp with.
  *   2. A 503 names every part that is not ready.
  * Called by the route table. */
 #include "api/documents.h"
+#include "api/stream_stat.h"
 
 #define HEARTBEAT_MAX_MS 30000 /* several missed beats, not one that came late */
 
@@ -46,6 +47,17 @@ static void check_heartbeat(struct readiness *x, struct req *r, const char *role
         report(x, role, NULL);
 }
 
+/* It stamps a file, as it may not write into the ledger. Where there is none, nobody runs it. */
+static void check_stream(struct readiness *x, struct req *r)
+{
+    struct stream_stat s;
+    struct err err = {0};
+    if (!r->inst || stream_stat_read(r->inst->dir, &s, &err) != RC_OK)
+        return;
+    bool silent = r->now - s.at > HEARTBEAT_MAX_MS;
+    report(x, "stream", silent ? "gave no sign of life for more than 30 seconds" : NULL);
+}
+
 /* Whoever reads is served as ever, so this is told without being a failure. */
 static void tell_inbox(struct readiness *x, struct req *r)
 {
@@ -78,6 +90,7 @@ enum rc health_ready(struct req *r, struct resp *w, struct err *err)
     if (r->ledger) {
         check_heartbeat(&x, r, "handler");
         check_heartbeat(&x, r, "scheduler");
+        check_stream(&x, r);
         tell_inbox(&x, r);
     }
     struct buf *out = x.ready ? &w->body : &w->extra;

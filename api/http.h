@@ -40,7 +40,7 @@ struct req {
     size_t n_params;
     struct str path_vars[4]; /* {...} of the pattern, in order */
     struct str accept, if_none_match, if_modified_since, authorization, content_type,
-        idempotency_key;
+        idempotency_key, last_event_id;
     struct str base; /* scheme://host, no slash at the end */
     struct str remote_addr;
     struct str body;
@@ -52,6 +52,8 @@ struct req {
     struct traffic *traffic;   /* of this program's processes; NULL: not counted */
     const struct token *token; /* who asks, behind a route that needs a scope */
     int64_t now;
+    bool waited; /* freshet-stream: it came earlier, and tip is where the feed ended then */
+    int64_t tip;
 };
 
 struct resp {

@@ -7,6 +7,7 @@
  *   3. Costs index ranges, never a walk over the sources' rows (ledger/public_metrics.h).
  * Called by the route table; nginx lets local addresses in and nobody else. */
 #include "api/documents.h"
+#include "api/stream_stat.h"
 #include "api/traffic.h"
 #include "core/version.h"
 #include "ledger/public_metrics.h"
@@ -280,6 +281,23 @@ static enum rc put_coverage(struct req *r, struct buf *b, const int64_t counts[H
     return RC_OK;
 }
 
+/* ---- who waits --------------------------------------------------------------------------------- */
+
+static void put_stream(const struct req *r, struct buf *b)
+{
+    struct stream_stat s = {0};
+    struct err err = {0};
+    if (r->inst && stream_stat_read(r->inst->dir, &s, &err) != RC_OK)
+        s = (struct stream_stat){0};
+    head(b, "freshet_stream_clients", "gauge", "Clients that wait for changes.");
+    line(b, "freshet_stream_clients", "kind", "events", s.streams);
+    line(b, "freshet_stream_clients", "kind", "longpoll", s.polls);
+    plain(b, "freshet_stream_entries_sent_total", "counter",
+          "Entries that event streams were sent, each to each client.", s.sent);
+    plain(b, "freshet_stream_dropped_total", "counter",
+          "Event streams ended as their clients took nothing for too long.", s.dropped);
+}
+
 enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
 {
     struct sums sums = {0};
@@ -301,6 +319,7 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
          "Other bytes of the same content: runs that ended there, checks that knew the form.");
     TRY(public_noise(r->ledger, put_noise, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
+    put_stream(r, &w->body);
     TRY(put_beats(r, &w->body, err));
     traffic_put(r->traffic,
                 &w->body); /* last: these move with every request, this one among them */

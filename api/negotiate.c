@@ -41,12 +41,11 @@ static int fits(struct str range, struct str type)
     return any && str_ieq((struct str){range.p, family}, (struct str){type.p, family}) ? 2 : 0;
 }
 
-int accept_quality(struct str accept, struct str type)
+/* Of the range that fits best, if it fits at least so well. */
+static int quality(struct str accept, struct str type, int least)
 {
     struct str item, range;
-    int best = 0, q = 0;
-    if (str_trim(accept).n == 0)
-        return 1000;
+    int best = least - 1, q = 0;
     for (int i = 0; i < ACCEPT_RANGES_MAX && str_next(&accept, ',', &item); i++) {
         struct str rest = item;
         if (!str_next(&rest, ';', &range))
@@ -58,6 +57,16 @@ int accept_quality(struct str accept, struct str type)
         }
     }
     return q;
+}
+
+int accept_quality(struct str accept, struct str type)
+{
+    return str_trim(accept).n == 0 ? 1000 : quality(accept, type, 1);
+}
+
+int accept_named(struct str accept, struct str type)
+{
+    return quality(accept, type, 3);
 }
 
 static void put_names(struct buf *b, const struct media *table, size_t n, bool types)

@@ -21,6 +21,8 @@ struct media {
 
 /* The quality of type in an Accept header, in thousandths; an empty header takes all. */
 int accept_quality(struct str accept, struct str type);
+/* The same where Accept has the type itself, not only a range that it falls into; else 0. */
+int accept_named(struct str accept, struct str type);
 /* Sets w->content_type too. *ret: place in the table. */
 MUST_CHECK enum rc negotiate(const struct req *r, struct resp *w, const struct media *table,
                              size_t n, size_t *ret, struct err *err);

@@ -132,12 +132,13 @@ static enum rc put_params(struct buf *b, const struct row *row, struct err *err)
 
 static void put_media(struct buf *b, const char *type, const char *schema)
 {
-    bool lines = strcmp(type, "application/x-ndjson") == 0;
+    bool events = strcmp(type, "text/event-stream") == 0;
+    bool lines = events || strcmp(type, "application/x-ndjson") == 0;
     json_put_str(b, str_of(type));
     buf_puts(b, ":{\"schema\":{");
     if (lines)
-        buf_printf(b, "\"type\":\"string\",\"description\":\"a `%s` per line\",\"x-line\":{",
-                   schema);
+        buf_printf(b, "\"type\":\"string\",\"description\":\"a `%s` per %s\",\"x-line\":{", schema,
+                   events ? "event" : "line");
     if (strcmp(schema, "-") == 0)
         buf_puts(b, "\"type\":\"string\"");
     else

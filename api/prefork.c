@@ -6,14 +6,12 @@
 #include "api/prefork.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "api/listen.h"
 #include "core/clock.h"
 #include "core/log.h"
 
@@ -35,56 +33,6 @@ struct parent {
     sigset_t signals, before;
     struct child children[PROCESSES_MAX];
 };
-
-/* ---- socket ----------------------------------------------------------------------------------- */
-
-static enum rc fill_address(const char *path, struct sockaddr_un *ret, struct err *err)
-{
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof ret->sun_path)
-        return err_set(err, RC_INVALID, "",
-                       "the path of the socket %s is longer than %zu bytes: use a "
-                       "folder nearer to the root",
-                       path, sizeof ret->sun_path - 1);
-    memcpy(ret->sun_path, path, strlen(path));
-    return RC_OK;
-}
-
-/* A socket file whose owner is gone is taken away; a living one is respected. */
-static enum rc remove_stale(const char *path, const struct sockaddr_un *addr, struct err *err)
-{
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool alive = probe >= 0 && (connect(probe, (const struct sockaddr *)addr, sizeof *addr) == 0 ||
-                                errno == EAGAIN);
-    if (probe >= 0)
-        close(probe);
-    if (alive)
-        return err_set(err, RC_CONFLICT, "", "somebody serves %s already: stop it first", path);
-    if (unlink(path) != 0 && errno != ENOENT)
-        return err_set(err, RC_IO, "", "cannot remove the old socket %s: %s", path,
-                       strerror(errno));
-    return RC_OK;
-}
-
-static enum rc open_socket(const char *path, int *ret, struct err *err)
-{
-    struct sockaddr_un addr;
-    TRY(fill_address(path, &addr, err));
-    TRY(remove_stale(path, &addr, err));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_set(err, RC_IO, "", "cannot make a socket: %s", strerror(errno));
-    mode_t mask = umask(0117); /* 0660 without a moment in which it is more */
-    int bound = bind(fd, (struct sockaddr *)&addr, sizeof addr);
-    umask(mask);
-    if (bound != 0 || listen(fd, BACKLOG) != 0) {
-        err_set(err, RC_IO, "", "cannot listen on %s: %s", path, strerror(errno));
-        close(fd);
-        return RC_IO;
-    }
-    *ret = fd;
-    return RC_OK;
-}
 
 /* ---- children --------------------------------------------------------------------------------- */
 
@@ -209,7 +157,7 @@ enum rc prefork_run(const struct prefork *p, struct err *err)
     struct parent x = {.p = p, .fd = -1};
     if (p->processes < 1 || p->processes > PROCESSES_MAX)
         return err_set(err, RC_INVALID, "", "1 to %d processes can serve", PROCESSES_MAX);
-    TRY(open_socket(p->socket, &x.fd, err));
+    TRY(listen_stream(p->socket, BACKLOG, &x.fd, err));
     block_signals(&x);
     log_event(LOG_INFO, "prefork.started", LOG_I("processes", p->processes));
     for (;;) {

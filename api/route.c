@@ -168,7 +168,7 @@ static void answer_options(const struct router *t, const struct route *route, st
         return;
     allow_header(t, route->pattern, w, "Access-Control-Allow-Methods");
     resp_header(w, "Access-Control-Allow-Headers",
-                "Accept, Content-Type, If-None-Match, If-Modified-Since, Range");
+                "Accept, Content-Type, If-None-Match, If-Modified-Since, Last-Event-ID, Range");
     resp_header(w, "Access-Control-Max-Age", "86400");
 }
 

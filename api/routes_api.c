@@ -11,7 +11,9 @@ static const struct route routes[] = {
 #define SUMMARY(summary, ...) summary
 #define ROW_API(method, pattern, fn, params, scope, flags, cache, produces, ...)                   \
     {method, pattern, fn, params, scope, flags, cache, produces, SUMMARY(__VA_ARGS__, 0)},
+#define ROW_BOTH(...) ROW_API(__VA_ARGS__)
 #define ROW_INTAKE(...)
+#define ROW_STREAM(...)
 #define X(program, ...) ROW_##program(__VA_ARGS__)
 #include "api/routes.def"
 #undef X

@@ -3,6 +3,8 @@
 
 static const struct route routes[] = {
 #define ROW_API(...)
+#define ROW_BOTH(...)
+#define ROW_STREAM(...)
 #define SUMMARY(summary, ...) summary
 #define ROW_INTAKE(method, pattern, fn, params, scope, flags, cache, produces, ...)                \
     {method, pattern, fn, params, scope, flags, cache, produces, SUMMARY(__VA_ARGS__, 0)},

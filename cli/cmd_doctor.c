@@ -293,9 +293,9 @@ static void look_at_nginx(struct doctor *d)
 
 static void look_at_programs(struct doctor *d)
 {
-    static const char *const names[] = {"freshet-api",       "freshet-intake",
-                                        "freshet-scheduler", "freshet-handler",
-                                        "freshet-inspect",   "freshet-inspect-gdal"};
+    static const char *const names[] = {"freshet-api",         "freshet-intake",  "freshet-stream",
+                                        "freshet-scheduler",   "freshet-handler", "freshet-inspect",
+                                        "freshet-inspect-gdal"};
     struct cli *c = d->c;
     const char *path = NULL;
     bool all = true;

@@ -1,4 +1,4 @@
-/* up: runs an instance in the foreground: api, intake, scheduler, handlers and nginx.
+/* up: runs an instance in the foreground: api, intake, stream, scheduler, handlers, outbox and nginx.
  *
  * Invariants
  *   1. One `up` per instance: run/up.lock is held (flock) as long as it lives.
@@ -96,7 +96,8 @@ static enum rc check_paths(struct cli *c)
 
 static enum rc remove_stale(struct cli *c)
 {
-    static const char *const files[] = {"run/api.sock", "run/intake.sock", "run/nginx.pid"};
+    static const char *const files[] = {"run/api.sock", "run/intake.sock", "run/stream.sock",
+                                        "run/stream.stat", "run/nginx.pid"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         const char *path = instance_path(&c->arena, &c->inst, files[i]);
         if (!path)
@@ -175,6 +176,7 @@ static enum rc add_children(struct up *u)
     struct cli *c = u->c;
     TRY(add_own(u, "api", "freshet-api"));
     TRY(add_own(u, "intake", "freshet-intake"));
+    TRY(add_own(u, "stream", "freshet-stream"));
     TRY(add_own(u, "scheduler", "freshet-scheduler"));
     for (int64_t i = 1; i <= c->inst.conf.handler_processes; i++) {
         const char *name = arena_printf(&c->arena, "handler-%lld", (long long)i);

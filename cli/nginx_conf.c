@@ -8,6 +8,7 @@
 #include "cli/nginx_conf.h"
 
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@
 #include "core/file.h"
 
 #define CONF_MAX (1u << 20)
-#define WORKERS_MAX 8 /* more do not serve one machine's loopback any faster */
+#define WORKERS_MAX 8        /* more do not serve one machine's loopback any faster */
+#define CONNECTIONS_MIN 1024 /* of one worker, beside clients of the stream */
 
 static const char *find_template(const char *name)
 {
@@ -115,6 +117,16 @@ static const char *number(struct cli *c, int64_t n)
     return s ? s : "";
 }
 
+/* A client of the stream is two connections, and one worker may get all of them; as far as files go. */
+static int64_t connections(const struct conf *conf)
+{
+    int64_t wanted = CONNECTIONS_MIN + 2 * conf->stream_clients;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max >= (rlim_t)wanted)
+        return wanted;
+    return (int64_t)files.rlim_max;
+}
+
 static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out)
 {
     const struct conf *conf = &c->inst.conf;
@@ -131,6 +143,7 @@ static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out
         {"PORT", number(c, n->port), false},
         {"WORKERS", number(c, workers), false},
         {"KEEPALIVE", number(c, conf->api_processes / workers), false},
+        {"CONNECTIONS", number(c, connections(conf)), false},
         {"BODY_MAX", number(c, conf->admin_max_body), false},
         {"CACHE", conf->cache_s ? "freshet" : "off", false},
         {"CACHE_S", number(c, conf->cache_s ? conf->cache_s : 1), false},

@@ -103,7 +103,7 @@ enum rc outbox_drain(struct ledger *l, const struct instance *inst, struct outbo
 void outbox_wake(const struct instance *inst)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int n = snprintf(to.sun_path, sizeof to.sun_path, "%s/run/stream.sock", inst->dir);
+    int n = snprintf(to.sun_path, sizeof to.sun_path, "%s/run/wake.sock", inst->dir);
     int fd = n < (int)sizeof to.sun_path ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)
         return;

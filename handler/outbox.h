@@ -37,7 +37,7 @@ MUST_CHECK enum rc outbox_turn(const struct outbox_env *env, struct outbox_count
 /* Until nothing is due, also to subscribers (notify.h). */
 MUST_CHECK enum rc outbox_drain(struct ledger *l, const struct instance *inst,
                                 struct outbox_counts *ret, struct err *err);
-/* A word to freshet-stream, if it listens on run/stream.sock, that the feed has grown. Only a hint, as it
+/* A word to freshet-stream, if it listens on run/wake.sock, that the feed has grown. Only a hint, as it
  * reads by sequence; never waits. */
 void outbox_wake(const struct instance *inst);
 

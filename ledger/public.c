@@ -132,13 +132,15 @@ static enum rc open_filtered(struct ledger *l, const struct public_change_query 
     static const struct public_change_filter none = {.from = -1, .until = -1, .unexpected = -1};
     const struct public_change_filter *f = q->filter ? q->filter : &none;
     const enum stmt_id *by = q->n_sources ? by_source : q->n_collections ? by_collection : by_none;
+    bool bounded = by == by_none && !count && !q->descending;
     double box[4];
     for (int i = 0; i < 4; i++)
         box[i] = f->has_bbox ? f->bbox[i] : NAN; /* which SQLite takes for NULL */
-    TRY(query_open(l, by[2 * count + q->descending], ret, err, "imttttmmmdddd", after,
-                   count ? -1 : q->limit, q->n_sources ? f->collections : NULL, f->types,
-                   f->classes, f->detectors, f->from, f->until, (int64_t)f->unexpected, box[0],
-                   box[1], box[2], box[3]));
+    TRY(query_open(l, by[2 * count + q->descending], ret, err,
+                   bounded ? "imttttmmmddddi" : "imttttmmmdddd", after, count ? -1 : q->limit,
+                   q->n_sources ? f->collections : NULL, f->types, f->classes, f->detectors,
+                   f->from, f->until, (int64_t)f->unexpected, box[0], box[1], box[2], box[3],
+                   q->until ? q->until : INT64_MAX));
     if (q->n_sources)
         query_bind_list(ret, CHANGE_LIST_FIRST, PUBLIC_LIST_MAX, q->sources, q->n_sources);
     else if (q->n_collections)
@@ -159,6 +161,8 @@ static enum rc changes_filtered(struct ledger *l, const struct public_change_que
         TRY(open_filtered(l, q, false, q->after, &rows, err));
         TRY(hand_out(l, &rows, fn, ctx, &last, err));
     }
+    if (!ret_pending)
+        return RC_OK;
     CLEANUP(query_close) struct query left = {0};
     TRY(open_filtered(l, q, true, last, &left, err));
     TRY(query_next(l, &left, err));
@@ -178,7 +182,50 @@ enum rc public_changes(struct ledger *l, const struct public_change_query *q, pu
                        q->after, q->limit));
         TRY(hand_out(l, &rows, fn, ctx, &last, err));
     }
-    return pending_all(l, last, q->descending, ret_pending, err);
+    return ret_pending ? pending_all(l, last, q->descending, ret_pending, err) : RC_OK;
+}
+
+/* Columns of TAIL. */
+static struct public_change_facts view_facts(const struct query *q)
+{
+    return (struct public_change_facts){
+        .source_id = col_view(q, 4),
+        .collection = col_view(q, 5),
+        .type = col_view(q, 6),
+        .class = col_view(q, 7),
+        .detector = col_view(q, 8),
+        .finalized_at = col_i64(q, 1),
+        .unexpected = col_null(q, 9) ? -1 : (int)col_i64(q, 9),
+        .has_bbox = !col_null(q, 10),
+        .bbox = {col_num(q, 10), col_num(q, 11), col_num(q, 12), col_num(q, 13)}};
+}
+
+enum rc public_tail(struct ledger *l, int64_t after, int64_t limit, public_tail_fn *fn, void *ctx,
+                    struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_TAIL, &q, err, "ii", after, limit));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct public_change c = {.seq = col_i64(&q, 0),
+                                  .finalized_at = col_i64(&q, 1),
+                                  .gen = col_i64(&q, 2),
+                                  .doc = col_view(&q, 3)};
+        struct public_change_facts f = view_facts(&q);
+        TRY(fn(ctx, &c, &f, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc public_tail_gens(struct ledger *l, int64_t after, int64_t until, public_tail_gen_fn *fn,
+                         void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_R_TAIL_GENS, &q, err, "ii", after, until));
+    while ((rc = query_next(l, &q, err)) == RC_OK)
+        TRY(fn(ctx, col_i64(&q, 0), col_i64(&q, 1), err));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 /* ---- freshness and sources --------------------------------------------------------------------- */

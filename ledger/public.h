@@ -56,11 +56,31 @@ struct public_change_query {
     const struct str *collections; /* the same, as the list in filter */
     size_t n_collections;
     const struct public_change_filter *filter; /* NULL: none */
+    int64_t
+        until; /* seq <= until, where no list is asked for; 0: no end. Bounds the cost of one look */
 };
-/* *ret_pending: matching rows left behind the last one handed out. */
+/* *ret_pending: matching rows left behind the last one handed out; NULL: they are not counted. */
 MUST_CHECK enum rc public_changes(struct ledger *l, const struct public_change_query *q,
                                   public_change_fn *fn, void *ctx, int64_t *ret_pending,
                                   struct err *err);
+
+/* What the filters above look at, of one row; "", -1 or no box where a level withholds it. */
+struct public_change_facts {
+    struct str source_id, collection, type, class, detector;
+    int64_t finalized_at;
+    int unexpected;
+    bool has_bbox;
+    double bbox[4];
+};
+/* Rows with seq > after, oldest first, with their facts. Views are valid during the call. */
+typedef enum rc public_tail_fn(void *ctx, const struct public_change *c,
+                               const struct public_change_facts *f, struct err *err);
+MUST_CHECK enum rc public_tail(struct ledger *l, int64_t after, int64_t limit, public_tail_fn *fn,
+                               void *ctx, struct err *err);
+/* The rows with after < seq <= until, and the generation that each was written in. */
+typedef enum rc public_tail_gen_fn(void *ctx, int64_t seq, int64_t gen, struct err *err);
+MUST_CHECK enum rc public_tail_gens(struct ledger *l, int64_t after, int64_t until,
+                                    public_tail_gen_fn *fn, void *ctx, struct err *err);
 
 struct public_fresh {
     const char *source_id, *title, *collection, *level, *window, *run_id, *identity, *delta_id,

@@ -97,6 +97,11 @@ class Contract:
         if plain == "application/x-ndjson":
             for line in text.splitlines():
                 self.fits(where, schema["x-line"], json.loads(line))
+        elif plain == "text/event-stream":  # what a client got before it left: the last event may be cut
+            for block in text.split("\n\n")[:-1]:
+                data = [line[6:] for line in block.split("\n") if line.startswith("data: ")]
+                if data:
+                    self.fits(where, schema["x-line"], json.loads("\n".join(data)))
         elif plain.endswith("json"):
             self.fits(where, schema, json.loads(text))
         elif plain.endswith("xml"):

@@ -1,4 +1,5 @@
-/* Fills the page from /changes, /freshness and /sources (for the health of each), and keeps it fresh.
+/* Fills the page from /changes, /freshness and /sources (for the health of each), and keeps it fresh; changes
+ * come by /changes/stream as they happen.
  *
  * 1. Text from the server is only ever set as text, never as markup.
  * 2. It asks again every few seconds with the ETag of what it shows, so that "nothing new" costs a
@@ -9,6 +10,7 @@
 
 const PAUSE_MS = 10000;
 const PAUSE_MAX_MS = 120000;
+const KEPT_MS = 1500; /* the server may keep an answer for a second */
 const SHOWN_AT_ONCE = 20;
 const NEWEST = "/changes?limit=" + SHOWN_AT_ONCE;
 const FRESHNESS = "/freshness?limit=1000";
@@ -188,6 +190,9 @@ const page = {
     older: document.getElementById("older"),
     shownAt: null,
     next: null,
+    seq: null, /* the newest change that is known */
+    stream: null, /* the EventSource, while somebody looks */
+    wake: () => {}, /* ends the pause between two looks */
     extended: false, /* the reader went back: new entries go on top, nothing is taken away */
 };
 
@@ -201,6 +206,8 @@ function showEmpty(node, text) {
 }
 
 function showChanges(body) {
+    if (page.stream && Number(body.last_seq) < page.seq) return; /* the server kept it for a moment; we know more */
+    page.seq = Number(body.last_seq);
     if (page.extended) {
         const have = new Set([...page.changes.children].map((li) => li.dataset.id));
         const fresh = body.results.filter((e) => !have.has(e.change_event_id));
@@ -276,7 +283,40 @@ async function refresh() {
     const sources = await ask(SOURCES);
     if (freshness.moved || sources.moved) showFreshness(freshness.body, sources.body);
     page.shownAt = new Date();
-    say("Up to date. This page looks for news by itself.", false);
+    say(page.stream ? "Up to date. Changes appear by themselves." : "Up to date. This page looks for news by itself.", false);
+}
+
+/* ---- changes as they come ---- */
+
+/* Who stands among the changes already was loaded with the page. */
+function showLive(entry) {
+    page.seq = Number(entry.seq);
+    if ([...page.changes.children].some((li) => li.dataset.id === entry.change_event_id)) return;
+    if (!page.changes.querySelector("[data-id]")) page.changes.replaceChildren();
+    page.changes.prepend(namedItem(entry));
+    if (!page.extended && page.changes.children.length > SHOWN_AT_ONCE) page.changes.lastElementChild.remove();
+}
+
+/* Begins once the page has stood for a while, where the loaded changes end. The browser comes back by itself
+ * with the last id it saw; what it cannot mend ends the stream, and the next look begins another. */
+function listen() {
+    if (page.stream || document.hidden || page.seq === null || !window.EventSource) return;
+    const stream = new EventSource("/changes/stream?since=" + page.seq);
+    page.stream = stream;
+    stream.addEventListener("error", () => {
+        if (stream.readyState === EventSource.CLOSED && page.stream === stream) page.stream = null;
+    });
+    stream.addEventListener("change", (event) => {
+        showLive(JSON.parse(event.data));
+        setTimeout(() => page.wake(), KEPT_MS); /* freshness moved with it */
+    });
+}
+
+/* A browser opens six connections to one server: pages that nobody looks at must not hold them. */
+function hush() {
+    if (!document.hidden || !page.stream) return;
+    page.stream.close();
+    page.stream = null;
 }
 
 function downText(error) {
@@ -291,12 +331,14 @@ function downText(error) {
 function rest(ms) {
     return new Promise((resolve) => {
         const timer = setTimeout(end, ms);
+        page.wake = end;
         function look() {
             if (!document.hidden) end();
         }
         function end() {
             clearTimeout(timer);
             document.removeEventListener("visibilitychange", look);
+            page.wake = () => {};
             resolve();
         }
         document.addEventListener("visibilitychange", look);
@@ -314,8 +356,10 @@ async function run() {
             pause = Math.min(pause * 2, PAUSE_MAX_MS);
         }
         await rest(pause);
+        listen();
     }
 }
 
 page.older.addEventListener("click", showOlder);
+document.addEventListener("visibilitychange", hush);
 run();

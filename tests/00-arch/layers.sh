@@ -28,7 +28,7 @@ may_include() {
 may_link() {
     case $1 in
     freshet) echo $rooms ;;
-    freshet-api | freshet-intake) echo core ledger api ;;
+    freshet-api | freshet-intake | freshet-stream) echo core ledger api ;;
     freshet-scheduler) echo core ledger detectors ;;
     freshet-handler | freshet-outbox) echo core ledger handler ;;
     freshet-inspect | freshet-inspect-gdal) echo core handler ;;
@@ -38,20 +38,21 @@ may_link() {
 # Libraries a program must not be linked with.
 forbidden_libraries() {
     case $1 in
-    freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
-    freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509|gdal|geos_c' ;;
-    freshet-scheduler | freshet-handler | freshet-outbox) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
+    freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c|microhttpd' ;;
+    freshet-stream) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c|fcgi' ;;
+    freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509|gdal|geos_c|microhttpd' ;;
+    freshet-scheduler | freshet-handler | freshet-outbox) echo 'fcgi|microhttpd|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     freshet-inspect) echo 'gdal|curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-inspect-gdal) echo 'curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-upstream) echo 'curl|ssl|crypto|sqlite3|fcgi' ;;
-    freshet) echo 'fcgi|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
+    freshet) echo 'fcgi|microhttpd|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     esac
 }
 # Functions that must not be inside a program.
 forbidden_symbols() {
     writer='promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|decide|reclaim)|check_commit'
     case $1 in
-    freshet-api)
+    freshet-api | freshet-stream)
         echo "$writer|inbox_[a-z_]+|source_(add|put|retire|by_id|each)|token_[a-z]+|request_[a-z]+|check_state_get|replay_append|audit|head_get|change_(get|each)|fetch_[a-z_]+|digest_sha256|digest_mbed_sha256"
         ;;
     freshet-intake) echo "$writer|fetch_start|digest_sha256|detect_[a-z]+|worker_new" ;;
@@ -62,7 +63,7 @@ forbidden_symbols() {
     freshet) echo 'FCGX_[A-Za-z_]+' ;;
     esac
 }
-programs='freshet freshet-api freshet-intake freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream'
+programs='freshet freshet-api freshet-intake freshet-stream freshet-scheduler freshet-handler freshet-outbox freshet-inspect freshet-inspect-gdal freshet-upstream'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -110,6 +111,9 @@ clock_outside() {
 }
 fcgx_outside() {
     text calls | grep -v '^api/fcgi\.c:' | grep -E '\bFCG[XI]_|fcgi(app|os|_stdio|misc|_config)\.h|fcgios'
+}
+mhd_outside() {
+    text calls | grep -v '^api/stream_http\.c:' | grep -E '\bMHD_|microhttpd\.h'
 }
 curl_outside() {
     text calls | grep -v '^core/fetch[a-z_]*\.[ch]:' | grep -E '\bcurl_[a-z]|\bCURL[A-Z_]*\b|curl/curl\.h'
@@ -174,6 +178,7 @@ check_sources() {
     finding "SQL stands in ledger/ only" "$(sql_outside)"
     finding "time, randomness and environment come through core/clock.c" "$(clock_outside)"
     finding "FCGX is used in api/fcgi.c only" "$(fcgx_outside)"
+    finding "libmicrohttpd is used in api/stream_http.c only" "$(mhd_outside)"
     finding "libcurl is used in core/fetch*.c only" "$(curl_outside)"
     finding "OpenSSL and mbedTLS are used in core/digest*, core/fetch* and the upstream's TLS only" "$(crypto_outside)"
     finding "GDAL and GEOS are called in handler/inspect_* and compare_geom only" "$(gdal_outside)"
@@ -246,6 +251,7 @@ self_test() {
     planted "getenv in cli" cli/cli.c 'char *t(void) { return getenv("HOME"); }' clock_outside
     planted "clock_gettime in core beside clock.c" core/log.c 'int t(void) { return clock_gettime(0, 0); }' clock_outside
     planted "FCGX in a route" api/feed.c 'int t(void) { return FCGX_Init(); }' fcgx_outside
+    planted "libmicrohttpd in a route" api/feed.c 'void t(void) { MHD_run(0); }' mhd_outside
     planted "curl in a detector" detectors/etag.c 'void *t(void) { return curl_easy_init(); }' curl_outside
     planted "OpenSSL in the ledger" ledger/source.c '#include <openssl/evp.h>' crypto_outside
     planted "GDAL in the handler" handler/store.c '#include <gdal/gdal.h>' gdal_outside
