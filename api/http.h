@@ -45,6 +45,7 @@ struct req {
     struct str body;
     bool body_too_large;
     const char *refused; /* why the request cannot be taken at all (a doubled header), or NULL */
+    char *const *params_raw; /* NAME=value as the web server sent them, NULL at the end; or NULL */
     struct arena *arena;
     struct ledger *ledger; /* NULL while it cannot be opened */
     const struct instance *inst;
@@ -76,6 +77,11 @@ struct origin {
 
 /* Value of a parameter; .p NULL when absent. */
 struct str req_param(const struct req *r, const char *name);
+/* Value of a header by its name, in any case; .p NULL when absent. The first, where there are two. */
+struct str req_header(const struct req *r, const char *name);
+/* How many header lines there are, and whether one came twice that may come once only: all but those
+ * which a proxy adds to, and Accept-*. */
+size_t req_headers(const struct req *r, bool *ret_doubled);
 
 /* Decodes %XX (and + as a space when plus) into arena memory. RC_INVALID for a broken escape and
  * for what is not clean UTF-8 (str_is_clean). */

@@ -92,7 +92,7 @@ static void print_fields(void)
 #undef X
     puts(".");
     fputs("\nAdapters:", stdout);
-#define X(name) fputs(" `" name "`", stdout);
+#define X(name, symbol, detector) fputs(" `" name "`", stdout);
 #include "ledger/adapters.def"
 #undef X
     puts(".");

@@ -10,11 +10,11 @@
 #include "ledger/source_check.h"
 
 static const char *const adapters[] = {
-#define X(name) name,
+#define X(name, symbol, detector) name,
 #include "ledger/adapters.def"
 #undef X
 };
-#define X(name) " " name
+#define X(name, symbol, detector) " " name
 static const char adapter_list[] =
 #include "ledger/adapters.def"
     ;
