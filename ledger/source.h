@@ -95,6 +95,7 @@ struct source {
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
     struct str spec;                            /* canonical JSON of it all */
     yyjson_val *declared_triggers;              /* as written, in the arena; NULL: none */
+    yyjson_val *adapter_options, *secrets;      /* likewise: an object, and a list of texts */
 };
 
 /* Reads a declaration. Strings live in the arena. */
