@@ -14,6 +14,9 @@ CREATE TABLE push_objects (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX push_objects_end ON push_objects (keep_until);
 
+-- When it was last asked that the scheduler looks: a check that began before does not put that off.
+ALTER TABLE source_state ADD COLUMN pushed_at INTEGER;
+
 -- Quarantine: the same event id with another body. Digests tell which; the bodies are kept nowhere.
 CREATE TABLE push_conflicts (
     conflict_no INTEGER PRIMARY KEY,
