@@ -15,7 +15,7 @@
 #include "core/file.h"
 
 #define CONF_MAX (1u << 20)
-#define BURST_S 2      /* a burst of deliveries is as much as comes in so many seconds */
+#define BURST_S 10      /* a burst of deliveries is as much as comes in so many seconds */
 #define INTAKE_HOLDS 64 /* KEPT_MAX of api/fcgi.c */
 #define WORKERS_MAX 8   /* more do not serve one machine's loopback any faster */
 

@@ -5,7 +5,7 @@
  *   hook_load PORT CLIENTS SECONDS SOURCES FROM good|bad [RATE]
  *
  * Sources are hook-0, hook-1, ...; their secret is 32 letters `k`. FROM is the address that
- * the connections come from. RATE a second, all connections together; 0: as fast as they are answered.
+ * the connections come from, or three numbers of it and a dot: then each has one of its own. RATE a second, all connections together; 0: as fast as they are answered.
  * Prints: answers, those of the status that is wanted (202, or 401 and 429), a second, p50 and p99 in
  * milliseconds, CPU microseconds of this program for each. */
 #define _GNU_SOURCE
@@ -59,6 +59,11 @@ static void need(int ok, const char *what)
 static void connect_one(struct client *c, int port, const char *from, int ep)
 {
     int one = 1;
+    char own[64];
+    if (*from && from[strlen(from) - 1] == '.') {
+        snprintf(own, sizeof own, "%s%d", from, (int)(c - clients) % 254 + 1);
+        from = own;
+    }
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)}, b = a;
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     b.sin_port = 0;
