@@ -8,7 +8,6 @@
  * the connections come from, or three numbers of it and a dot: then each has one of its own. RATE a second, all connections together; 0: as fast as they are answered.
  * Prints: answers, those of the status that is wanted (202, or 401 and 429), a second, p50 and p99 in
  * milliseconds, CPU microseconds of this program for each. */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
