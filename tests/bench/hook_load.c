@@ -82,16 +82,18 @@ static void send_one(struct client *c)
     char body[256], hex[65] = "", req[1024];
     unsigned char mac[32] = {0};
     unsigned len = sizeof mac;
-    int n = snprintf(body, sizeof body, "{\"ref\":\"refs/heads/main\",\"after\":\"%s-%ld\"}", run, n_sent);
+    int n = snprintf(body, sizeof body, "{\"ref\":\"refs/heads/main\",\"after\":\"%s-%ld\"}", run,
+                     n_sent);
     if (good)
         HMAC(EVP_sha256(), key, 32, (unsigned char *)body, (size_t)n, mac, &len);
     for (int i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", mac[i]);
-    int r = snprintf(req, sizeof req,
-                     "POST /hooks/hook-%ld HTTP/1.1\r\nHost: x.example\r\nContent-Type: application/json\r\n"
-                     "X-GitHub-Event: push\r\nX-GitHub-Delivery: %s-%ld\r\nX-Hub-Signature-256: sha256=%s\r\n"
-                     "Content-Length: %d\r\n\r\n%s",
-                     n_sent % n_sources, run, n_sent, hex, n, body);
+    int r = snprintf(
+        req, sizeof req,
+        "POST /hooks/hook-%ld HTTP/1.1\r\nHost: x.example\r\nContent-Type: application/json\r\n"
+        "X-GitHub-Event: push\r\nX-GitHub-Delivery: %s-%ld\r\nX-Hub-Signature-256: sha256=%s\r\n"
+        "Content-Length: %d\r\n\r\n%s",
+        n_sent % n_sources, run, n_sent, hex, n, body);
     n_sent++;
     c->sent = now();
     c->waiting = 1;
