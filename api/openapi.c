@@ -150,6 +150,10 @@ static void put_success(struct buf *b, const struct row *row)
     size_t n = 0;
     buf_printf(b, "\"%s\":{\"description\":", row->status[0] ? row->status : "200");
     json_put_str(b, str_of(row->summary));
+    if (strcmp(row->status, "204") == 0) { /* it has no content */
+        buf_byte(b, '}');
+        return;
+    }
     buf_puts(b, ",\"content\":{");
     for (size_t i = 0; i < ARRAY_LEN(media); i++)
         if (strcmp(media[i].gives, row->gives) == 0) {

@@ -18,15 +18,15 @@ static void secret(const char *name, const char *value)
         assert_int_equal(unlink(path), 0);
 }
 
-static struct source declare_pushed(const char *id, const char *level, const char *more)
+static struct source declare_pushed(const char *id, const char *level, const char *adapter)
 {
     char json[512];
     snprintf(json, sizeof json,
              "{\"id\":\"%s\",\"url\":\"https://data.example/%s\",\"sensitivity\":\"%s\","
-             "\"collection\":\"%s\",\"detector\":\"webhook\",\"adapter\":\"github\",\"secrets\":["
-             "\"first\",\"second\"]%s}",
+             "\"collection\":\"%s\",\"detector\":\"webhook\",\"adapter\":\"%s\",\"secrets\":["
+             "\"first\",\"second\"]}",
              id, id, level, strcmp(level, "sovereign") == 0 ? "canary-sov-collection" : "kansas",
-             more);
+             adapter);
     struct source s = fix_source(led, json);
     OK(ledger_begin(led, &fix_err));
     OK(project_source(led, &inst, &s, clock_now(), &fix_err));
@@ -40,11 +40,12 @@ static int make_hooks(void **state)
     secret("first", KEY "\n");
     secret("second", KEY2);
     secret("short", "fifteen-bytes-.");
-    (void)declare_pushed("open", "public", "");
-    (void)declare_pushed("generalized", "generalized", "");
-    (void)declare_pushed("closed", "restricted", "");
-    (void)declare_pushed("canary-sov-pushed", "sovereign", "");
-    struct source old = declare_pushed("old", "public", "");
+    (void)declare_pushed("open", "public", "github");
+    (void)declare_pushed("generalized", "generalized", "github");
+    (void)declare_pushed("closed", "restricted", "github");
+    (void)declare_pushed("canary-sov-pushed", "sovereign", "github");
+    (void)declare_pushed("talk", "public", "slack");
+    struct source old = declare_pushed("old", "public", "github");
     OK(ledger_begin(led, &fix_err));
     OK(source_retire(led, old.no, clock_now(), &fix_err));
     OK(ledger_commit(led, &fix_err));
@@ -202,6 +203,34 @@ static void a_handshake_tells_of_nothing(void **state)
     answer_free(&none);
 }
 
+/* Slack proves that it reaches us before it delivers. */
+static void a_challenge_is_answered(void **state)
+{
+    static const char body[] = "{\"type\":\"url_verification\",\"challenge\":\"abc 1\"}";
+    struct sha256 mac;
+    char hex[SHA256_HEX], head[64], at[32];
+    (void)state;
+    snprintf(at, sizeof at, "%lld", (long long)(clock_now() / 1000));
+    snprintf(head, sizeof head, "v0:%s:", at);
+    mac_sha256_of(STR(KEY), str_of(head), str_of(body), &mac);
+    sha256_hex(&mac, hex);
+    int64_t before = rows();
+    struct answer a =
+        ask_at(intake_sock,
+               &(struct ask){
+                   .method = "POST",
+                   .path = "/hooks/talk",
+                   .type = "application/json",
+                   .body = body,
+                   .headers = {arena_printf(&fix_arena, "HTTP_X_SLACK_SIGNATURE=v0=%s", hex),
+                               arena_printf(&fix_arena, "HTTP_X_SLACK_REQUEST_TIMESTAMP=%s", at)}});
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "abc 1");
+    assert_string_equal(answer_header(&a, "Content-Type"), "text/plain");
+    answer_free(&a);
+    assert_int_equal(rows(), before);
+}
+
 static void secrets_are_live_while_they_are_there(void **state)
 {
     (void)state;
@@ -332,6 +361,7 @@ int main(void)
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
         TEST(a_handshake_tells_of_nothing),
+        TEST(a_challenge_is_answered),
         TEST(secrets_are_live_while_they_are_there),
         TEST(a_full_inbox_takes_nothing),
         TEST(queries_are_the_senders_own),
