@@ -154,7 +154,7 @@ static bool is_json(struct str content_type)
 enum rc admin_json(struct req *r, yyjson_val **ret, struct err *err)
 {
     yyjson_val *body = NULL;
-    if (r->body_too_large)
+    if (r->body_too_large || (int64_t)r->body.n > r->inst->conf.admin_max_body)
         return err_set(err, RC_TOO_LARGE, "", "the body may have %lld bytes",
                        (long long)r->inst->conf.admin_max_body);
     if (!is_json(r->content_type))

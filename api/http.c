@@ -25,6 +25,68 @@ struct str req_param(const struct req *r, const char *name)
     return (struct str){NULL, 0};
 }
 
+/* ---- headers as they came: HTTP_NAME=value ------------------------------------------------------- */
+
+/* The name after HTTP_ as the web server writes it, up to '='; .p NULL when this is no header. */
+static struct str header_name(const char *param)
+{
+    const char *eq = strchr(param, '=');
+    if (!eq || strncmp(param, "HTTP_", 5) != 0)
+        return (struct str){NULL, 0};
+    return (struct str){param + 5, (size_t)(eq - param) - 5};
+}
+
+/* X_HUB_SIGNATURE is X-Hub-Signature. */
+static bool is_header(struct str cgi, struct str name)
+{
+    if (!cgi.p || cgi.n != name.n)
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        c = (char)(c == '-' ? '_' : c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+        if (c != cgi.p[i])
+            return false;
+    }
+    return true;
+}
+
+struct str req_header(const struct req *r, const char *name)
+{
+    struct str wanted = str_of(name);
+    if (str_ieq(wanted, STR("Content-Type")))
+        return r->content_type.n ? r->content_type : (struct str){NULL, 0};
+    for (char *const *p = r->params_raw; p && *p; p++)
+        if (is_header(header_name(*p), wanted))
+            return str_of(strchr(*p, '=') + 1);
+    return (struct str){NULL, 0};
+}
+
+static bool may_repeat(struct str cgi)
+{
+    static const char *const prefixes[] = {"X_FORWARDED_", "FORWARDED", "VIA", "ACCEPT"};
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+        if (str_starts(cgi, str_of(prefixes[i])))
+            return true;
+    return false;
+}
+
+size_t req_headers(const struct req *r, bool *ret_doubled)
+{
+    size_t n = 0;
+    *ret_doubled = false;
+    for (char *const *p = r->params_raw; p && *p; p++) {
+        struct str name = header_name(*p);
+        if (!name.p)
+            continue;
+        n++;
+        for (char *const *q = r->params_raw; q < p && !may_repeat(name); q++) {
+            struct str other = header_name(*q);
+            *ret_doubled = *ret_doubled || (other.p && str_eq(name, other));
+        }
+    }
+    return n;
+}
+
 enum rc http_decode(struct arena *a, struct str s, bool plus, struct str *ret)
 {
     char *out = arena_alloc(a, s.n + 1);

@@ -46,6 +46,7 @@ struct req {
     struct str body;
     bool body_too_large;
     const char *refused; /* why the request cannot be taken at all (a doubled header), or NULL */
+    char *const *params_raw; /* NAME=value as the web server sent them, NULL at the end; or NULL */
     struct arena *arena;
     struct ledger *ledger; /* NULL while it cannot be opened */
     const struct instance *inst;
@@ -55,6 +56,13 @@ struct req {
     bool waited; /* freshet-stream: it came earlier, and tip is where the feed ended then */
     int64_t tip;
 };
+
+struct req;
+struct resp;
+struct route;
+/* What a request still has to write, in a transaction that it may share with others: it makes the answer.
+ * After a failure of the transaction it may be called again, in another one. */
+typedef enum rc resp_later_fn(struct req *r, struct resp *w, struct err *err);
 
 struct resp {
     int status;
@@ -70,6 +78,9 @@ struct resp {
     bool cors;                 /* any origin may read it */
     const char *cache_control; /* NULL: the default of the route table */
     const char *route;         /* pattern that matched, for logs; "" when none */
+    resp_later_fn *later;      /* not answered yet: route_settle does it. NULL: answered */
+    void *later_ctx;           /* of the route, in the request's arena */
+    const struct route *row;   /* that set it */
 };
 
 /* What the base URL is made of, as the server before us told it. */
@@ -80,6 +91,11 @@ struct origin {
 
 /* Value of a parameter; .p NULL when absent. */
 struct str req_param(const struct req *r, const char *name);
+/* Value of a header by its name, in any case; .p NULL when absent. The first, where there are two. */
+struct str req_header(const struct req *r, const char *name);
+/* How many header lines there are, and whether one came twice that may come once only: all but those
+ * which a proxy adds to, and Accept-*. */
+size_t req_headers(const struct req *r, bool *ret_doubled);
 
 /* Decodes %XX (and + as a space when plus) into arena memory. RC_INVALID for a broken escape and
  * for what is not clean UTF-8 (str_is_clean). */

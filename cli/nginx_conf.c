@@ -18,6 +18,8 @@
 #define CONF_MAX (1u << 20)
 #define WORKERS_MAX 8        /* more do not serve one machine's loopback any faster */
 #define CONNECTIONS_MIN 1024 /* of one worker, beside clients of the stream */
+#define BURST_S 10           /* a burst of deliveries is as much as comes in so many seconds */
+#define INTAKE_HOLDS 64      /* KEPT_MAX of api/fcgi.c */
 
 static const char *find_template(const char *name)
 {
@@ -127,6 +129,12 @@ static int64_t connections(const struct conf *conf)
     return (int64_t)files.rlim_max;
 }
 
+static int64_t intake_keepalive(const struct conf *conf, int64_t workers)
+{
+    int64_t n = conf->intake_processes * INTAKE_HOLDS / 2 / workers;
+    return n < 1 ? 1 : n;
+}
+
 static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out)
 {
     const struct conf *conf = &c->inst.conf;
@@ -145,6 +153,12 @@ static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out
         {"KEEPALIVE", number(c, conf->api_processes / workers), false},
         {"CONNECTIONS", number(c, connections(conf)), false},
         {"BODY_MAX", number(c, conf->admin_max_body), false},
+        {"HOOK_BODY_MAX", number(c, conf->hook_max_body), false},
+        {"HOOK_RATE", number(c, conf->hook_rate), false},
+        {"HOOK_BURST", number(c, conf->hook_rate * BURST_S), false},
+        {"HOOK_FROM_RATE", number(c, conf->hook_address_rate), false},
+        {"HOOK_FROM_BURST", number(c, conf->hook_address_rate * BURST_S), false},
+        {"INTAKE_KEEPALIVE", number(c, intake_keepalive(conf, workers)), false},
         {"CACHE", conf->cache_s ? "freshet" : "off", false},
         {"CACHE_S", number(c, conf->cache_s ? conf->cache_s : 1), false},
         {"USER_LINE", user, true},

@@ -210,7 +210,7 @@ static void print_command_help(const struct command *cmd)
 
 static void print_row(const struct command *cmd)
 {
-    printf("  %-16s", cmd->name);
+    printf("  %-17s", cmd->name);
     print_wrapped(cmd->help, 18, 80);
 }
 

@@ -43,6 +43,8 @@ void digest_hmac_sha256(struct str key, struct str msg, struct sha256 *ret);
 
 /* HMAC and constant-time compare, mbedTLS, for intake. */
 void mac_sha256(struct str key, struct str msg, struct sha256 *ret);
+/* Of head followed by msg, without putting them together. */
+void mac_sha256_of(struct str key, struct str head, struct str msg, struct sha256 *ret);
 bool mac_equal(const void *a, const void *b, size_t n);
 
 #endif

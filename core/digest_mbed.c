@@ -23,27 +23,30 @@ static void must(int failed)
     abort();
 }
 
-/* sha256 of head (of n_head bytes) followed by tail. */
-static void hash_two(const uint8_t *head, size_t n_head, const void *tail, size_t n_tail,
-                     struct sha256 *ret)
+/* sha256 of the parts, one behind the other. */
+static void hash_parts(const struct str *parts, size_t n, struct sha256 *ret)
 {
     mbedtls_sha256_context ctx;
     mbedtls_sha256_init(&ctx);
     must(mbedtls_sha256_starts_ret(&ctx, 0));
-    if (n_head > 0)
-        must(mbedtls_sha256_update_ret(&ctx, head, n_head));
-    if (n_tail > 0)
-        must(mbedtls_sha256_update_ret(&ctx, tail, n_tail));
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].n > 0)
+            must(mbedtls_sha256_update_ret(&ctx, (const unsigned char *)parts[i].p, parts[i].n));
     must(mbedtls_sha256_finish_ret(&ctx, ret->b));
     mbedtls_sha256_free(&ctx);
 }
 
 void digest_mbed_sha256(const void *p, size_t n, struct sha256 *ret)
 {
-    hash_two(NULL, 0, p, n, ret);
+    hash_parts(&(struct str){p, n}, 1, ret);
 }
 
 void mac_sha256(struct str key, struct str msg, struct sha256 *ret)
+{
+    mac_sha256_of(key, STR(""), msg, ret);
+}
+
+void mac_sha256_of(struct str key, struct str head, struct str msg, struct sha256 *ret)
 {
     uint8_t block[BLOCK] = {0};
     struct sha256 inner, short_key;
@@ -55,10 +58,13 @@ void mac_sha256(struct str key, struct str msg, struct sha256 *ret)
         memcpy(block, key.p, key.n);
     for (size_t i = 0; i < BLOCK; i++)
         block[i] ^= 0x36;
-    hash_two(block, BLOCK, msg.p, msg.n, &inner);
+    const struct str pad = {(const char *)block, BLOCK};
+    const struct str first[] = {pad, head, msg};
+    const struct str second[] = {pad, {(const char *)inner.b, sizeof inner.b}};
+    hash_parts(first, ARRAY_LEN(first), &inner);
     for (size_t i = 0; i < BLOCK; i++)
         block[i] ^= 0x36 ^ 0x5c;
-    hash_two(block, BLOCK, inner.b, sizeof inner.b, ret);
+    hash_parts(second, ARRAY_LEN(second), ret);
     mbedtls_platform_zeroize(block, sizeof block);
     mbedtls_platform_zeroize(&inner, sizeof inner);
     mbedtls_platform_zeroize(&short_key, sizeof short_key);

@@ -182,7 +182,7 @@ enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct
     if (!str_starts(s, STR(SECRET_PREFIX)))
         return RC_INVALID;
     s = (struct str){s.p + sizeof SECRET_PREFIX - 1, s.n - (sizeof SECRET_PREFIX - 1)};
-    if (base64_decode(s, key, sizeof key, &n) != RC_OK || n < KEY_MIN) {
+    if (base64_decode(s, BASE64_STANDARD, key, sizeof key, &n) != RC_OK || n < KEY_MIN) {
         explicit_bzero(key, sizeof key);
         return RC_INVALID;
     }

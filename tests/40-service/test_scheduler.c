@@ -2,6 +2,8 @@
  * instance, and it ends without losing what has ended. S1… are the invariants of main_scheduler.c.
  * Waiting is always for a state of the ledger, with a limit, never for time to pass. */
 #include "tests/40-service/scheduler.h"
+
+#include "ledger/push.h"
 #include "ledger/inbox.h"
 
 static void looks_by_itself(void **state)
@@ -169,6 +171,35 @@ static void recovers_after_kill(void **state)
     assert_int_equal(unfinished(), 0);
 }
 
+static bool confirm_is(const struct source *s, const char *state)
+{
+    struct push_state p;
+    assert_ok(push_state_get(t.ledger, s->no, &p, &err));
+    return strcmp(p.confirm, state) == 0;
+}
+
+/* Intake may reach nobody: what a subscription wants fetched is fetched here, and the address forgotten. */
+static void confirms_subscriptions(void **state)
+{
+    (void)state;
+    struct source a = source("a", "/a", MANUAL), gone = source("gone", "/nothing-is-here", MANUAL);
+    struct push_state p;
+    assert_ok(ledger_begin(t.ledger, &err));
+    assert_ok(push_confirm(t.ledger, &a, a.url, clock_now(), &err));
+    assert_ok(push_confirm(t.ledger, &gone, gone.url, clock_now(), &err));
+    assert_ok(push_confirm(t.ledger, &gone, "http://10.1.2.3/?Token=canary", clock_now(), &err));
+    assert_ok(ledger_commit(t.ledger, &err));
+    t.pid = start();
+    await(confirm_is(&a, "done"));
+    assert_ok(push_state_get(t.ledger, a.no, &p, &err));
+    assert_string_equal(p.confirm_detail, "HTTP 200");
+    await(push_state_get(t.ledger, gone.no, &p, &err) == RC_OK && p.confirm_attempts == 1);
+    assert_string_equal(p.confirm, "open"); /* later again */
+    assert_true(p.confirm_next_at > clock_now());
+    assert_null(strstr(p.confirm_detail, "canary"));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 static void refuses_what_is_no_instance(void **state)
 {
     (void)state;
@@ -189,6 +220,7 @@ int main(void)
         TEST(slow_host_delays_nobody_else),
         TEST(stops_cleanly),
         TEST(recovers_after_kill),
+        TEST(confirms_subscriptions),
         TEST(refuses_what_is_no_instance),
         TEST(waits_while_the_inbox_is_full),
     };

@@ -1,6 +1,6 @@
 /* raw_put DIR COUNT SIZE: what the machine can do at most for one change after the other, in one process
  * and without us: an object of SIZE bytes (write, fsync, rename, fsync of the folder), then one row in a
- * WAL database with synchronous=FULL. Prints the seconds. DIR must be there and be empty. */
+ * WAL database with synchronous=FULL; SIZE 0: the row alone. Prints the seconds. DIR must be there and be empty. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     need(argc == 4, "usage: raw_put DIR COUNT SIZE");
     long count = strtol(argv[2], NULL, 10);
     size_t size = strtoul(argv[3], NULL, 10);
-    char *bytes = malloc(size), row[64];
+    char *bytes = malloc(size + 1), row[64];
     sqlite3 *db;
     need(chdir(argv[1]) == 0 && bytes, argv[1]);
     int dir = open(".", O_RDONLY | O_DIRECTORY);
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
     double from = now();
     for (long i = 0; i < count; i++) {
         memset(bytes, (int)i, size);
-        put(dir, i, bytes, size);
+        if (size > 0)
+            put(dir, i, bytes, size);
         snprintf(row, sizeof row, "INSERT INTO t VALUES (%ld)", i);
         sql(db, row);
     }
