@@ -155,7 +155,7 @@ enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, siz
                    yyjson_val **ret, size_t *ret_known, struct buf *canon, struct err *err)
 {
     yyjson_val *body = NULL;
-    if (r->body_too_large)
+    if (r->body_too_large || (int64_t)r->body.n > r->inst->conf.admin_max_body)
         return err_set(err, RC_TOO_LARGE, "", "the body may have %lld bytes",
                        (long long)r->inst->conf.admin_max_body);
     if (!is_json(r->content_type))

@@ -20,13 +20,14 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "api/route.h"
 #include "core/clock.h"
 
 #define KEPT_MAX 64       /* connections of one process; others stay in the accept queue */
 #define ASK_EVERY_MS 5    /* how long a busy process may not notice SIGTERM */
 #define GRACE_MS 100      /* at the end: time for what is on its way to arrive */
 #define PEER_TIMEOUT_S 30 /* a web server that stops in mid-sentence */
-#define EVENTS 16         /* connections served between two waits */
+#define EVENTS 32         /* connections served between two waits */
 #define CHUNK 16384
 #define RECORD_MAX 65528 /* the most that a record holds, in multiples of 8 */
 #define IOV_BATCH 64     /* pieces of one writev: two megabytes */
@@ -96,6 +97,7 @@ static void take(struct intake *in, size_t row, struct str value)
 
 static void take_env(struct intake *in, char **env)
 {
+    in->r->params_raw = env;
     for (; *env; env++) {
         const char *eq = strchr(*env, '=');
         if (!eq)
@@ -114,7 +116,7 @@ static void complete(struct intake *in, const struct fcgi *f)
     struct err err = {0};
     in->origin.remote_addr = r->remote_addr;
     r->base = STR("http://127.0.0.1");
-    if (http_base(f->arena, f->conf, &in->origin, &r->base, &err) != RC_OK && !r->refused)
+    if (http_base(r->arena, f->conf, &in->origin, &r->base, &err) != RC_OK && !r->refused)
         r->refused = "The Host header is not a host name.";
     if (r->query.n > 0 && r->query.p[0] == '?')
         r->query = (struct str){r->query.p + 1, r->query.n - 1};
@@ -145,7 +147,7 @@ static void take_body(const struct fcgi *f, struct intake *in, read_fn *get, voi
     if (in->length.n > 0 && (str_to_i64(in->length, &length) != RC_OK || length < 0))
         r->refused = "The Content-Length is not a number.";
     r->body_too_large = length > (int64_t)f->body_max;
-    char *keep = length > 0 && !r->body_too_large ? arena_alloc(f->arena, (size_t)length) : NULL;
+    char *keep = length > 0 && !r->body_too_large ? arena_alloc(r->arena, (size_t)length) : NULL;
     size_t n = 0;
     for (int64_t left = length; left > 0;) {
         int got = get(from, chunk, left < CHUNK ? (int)left : CHUNK);
@@ -166,19 +168,26 @@ static void take_body(const struct fcgi *f, struct intake *in, read_fn *get, voi
 
 /* ---- one request ------------------------------------------------------------------------------ */
 
-static void answer(const struct fcgi *f, struct intake *in, struct resp *w, struct buf *head)
+static void answer(const struct fcgi *f, struct intake *in, struct resp *w)
 {
     resp_clear(w);
-    buf_clear(head);
     complete(in, f);
     f->answer(f->ctx, in->r, w);
-    resp_head(w, in->r, head);
 }
 
 static bool sends_body(const struct req *r, const struct resp *w)
 {
     return !str_is(r->method, "HEAD") && w->status != 304 && w->status != 204 && !w->hand_over[0];
 }
+
+/* One request. Those whose answers wait for a commit are held, at most as many as one wait gives. */
+struct slot {
+    int fd;
+    FCGX_Request q;
+    struct req r;
+    struct resp w;
+    struct arena arena;
+};
 
 struct server {
     const struct fcgi *f;
@@ -187,8 +196,9 @@ struct server {
     int kept[KEPT_MAX];
     size_t n_kept;
     int64_t asked_at; /* for the signal */
-    struct resp w;
     struct buf head;
+    struct slot slots[EVENTS]; /* the first n_held are */
+    size_t n_held;
 };
 
 /* ---- sending ---------------------------------------------------------------------------------- */
@@ -244,49 +254,62 @@ static void add_output(struct sending *o, struct str s)
 }
 
 /* Headers, body, end of output, end of request. False when the connection is over. */
-static bool send_answer(const struct server *s, const FCGX_Request *q, bool with_body)
+static bool send_answer(const struct server *s, const struct slot *t, bool with_body)
 {
     static const FCGI_EndRequestBody end = {.protocolStatus = FCGI_REQUEST_COMPLETE};
     struct sending o;
     o.n = 0;
-    o.fd = q->ipcFd;
-    o.id = q->requestId;
+    o.fd = t->q.ipcFd;
+    o.id = t->q.requestId;
     o.broken = false;
     add_output(&o, buf_view(&s->head));
     if (with_body)
-        add_output(&o, buf_view(&s->w.body));
+        add_output(&o, buf_view(&t->w.body));
     add_record(&o, FCGI_STDOUT, NULL, 0);
     add_record(&o, FCGI_END_REQUEST, &end, sizeof end);
     flush_records(&o);
     return !o.broken;
 }
 
-static bool serve_request(struct server *s, FCGX_Request *q)
+static void read_request(const struct server *s, struct slot *t)
 {
-    struct req r = {.arena = s->f->arena};
-    struct intake in = {.r = &r};
-    arena_reset(s->f->arena);
-    take_env(&in, q->envp);
-    take_body(s->f, &in, read_fcgx, q->in);
-    answer(s->f, &in, &s->w, &s->head);
-    return send_answer(s, q, sends_body(&r, &s->w)) && FCGX_GetError(q->in) == 0;
+    struct intake in = {.r = &t->r};
+    arena_reset(&t->arena);
+    t->r = (struct req){.arena = &t->arena};
+    take_env(&in, t->q.envp);
+    take_body(s->f, &in, read_fcgx, t->q.in);
+    answer(s->f, &in, &t->w);
 }
 
-/* Serves the request that waits on fd. False when the connection is over. */
+/* False when the connection is over. */
+static bool end_request(struct server *s, struct slot *t)
+{
+    buf_clear(&s->head);
+    resp_head(&t->w, &t->r, &s->head);
+    bool kept = send_answer(s, t, sends_body(&t->r, &t->w)) && FCGX_GetError(t->q.in) == 0 &&
+                t->q.keepConnection;
+    FCGX_Free(&t->q, !kept); /* the end of the request is sent already */
+    return kept;
+}
+
+/* Serves the request that waits on fd, or holds it. False when the connection is over. */
 static bool serve_connection(struct server *s, int fd)
 {
-    FCGX_Request q;
-    if (FCGX_InitRequest(&q, -1, 0) != 0) {
+    struct slot *t = &s->slots[s->n_held];
+    if (FCGX_InitRequest(&t->q, -1, 0) != 0) {
         close(fd);
         return false;
     }
-    q.ipcFd = fd;
-    q.keepConnection = 1; /* else libfcgi would close what it was just lent */
-    if (FCGX_Accept_r(&q) != 0)
+    t->fd = fd;
+    t->q.ipcFd = fd;
+    t->q.keepConnection = 1; /* else libfcgi would close what it was just lent */
+    if (FCGX_Accept_r(&t->q) != 0)
         return false; /* it has closed fd */
-    bool kept = serve_request(s, &q) && q.keepConnection;
-    FCGX_Free(&q, !kept); /* the end of the request is sent already */
-    return kept;
+    read_request(s, t);
+    if (!t->w.later)
+        return end_request(s, t);
+    s->n_held++;
+    return true;
 }
 
 /* ---- connections ------------------------------------------------------------------------------ */
@@ -326,11 +349,9 @@ static bool accept_one(struct server *s)
     return true;
 }
 
-/* Serves what waits on fd; a connection that is over was closed, and with that left the epoll. */
-static void serve_fd(struct server *s, int fd)
+/* A connection that is over was closed, and with that left the epoll. */
+static void forget(struct server *s, int fd)
 {
-    if (serve_connection(s, fd))
-        return;
     for (size_t i = 0; i < s->n_kept; i++)
         if (s->kept[i] == fd) {
             s->kept[i] = s->kept[--s->n_kept];
@@ -338,6 +359,20 @@ static void serve_fd(struct server *s, int fd)
         }
     if (s->n_kept == KEPT_MAX - 1)
         listening(s, true);
+}
+
+static void settle_held(struct server *s)
+{
+    struct unsettled list[EVENTS];
+    size_t n = s->n_held;
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct unsettled){&s->slots[i].r, &s->slots[i].w};
+    if (n > 0)
+        s->f->settle(s->f->ctx, list, n);
+    s->n_held = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!end_request(s, &s->slots[i]))
+            forget(s, s->slots[i].fd);
 }
 
 static volatile sig_atomic_t stop_asked;
@@ -364,8 +399,9 @@ static bool turn(struct server *s, int ms, const sigset_t *mask)
     for (int i = 0; i < n; i++)
         if (e[i].data.fd == s->listen_fd)
             take_news(s, e[i].events);
-        else
-            serve_fd(s, e[i].data.fd);
+        else if (!serve_connection(s, e[i].data.fd))
+            forget(s, e[i].data.fd);
+    settle_held(s);
     return n > 0;
 }
 
@@ -417,21 +453,30 @@ static void take_signals(sigset_t *ret_mask)
 
 int fcgi_serve(const struct fcgi *f, int listen_fd)
 {
-    struct server s = {.f = f, .listen_fd = listen_fd, .watched = epoll_create1(EPOLL_CLOEXEC)};
+    static struct server s; /* large, and there is one per process */
     sigset_t mask;
+    s.f = f;
+    s.listen_fd = listen_fd;
+    s.watched = epoll_create1(EPOLL_CLOEXEC);
     take_signals(&mask);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
     if (FCGX_Init() != 0 || s.watched < 0 || !listening(&s, true))
         return 1;
-    resp_init(&s.w);
     buf_init(&s.head, RESP_HEADERS_MAX + 4096);
+    for (size_t i = 0; i < EVENTS; i++) {
+        resp_init(&s.slots[i].w);
+        arena_init(&s.slots[i].arena, REQ_ARENA_MAX);
+    }
     while (!stop_asked) {
         turn(&s, -1, &mask);
         ask_signal(&s);
     }
     drain(&s);
     close(s.watched);
-    resp_release(&s.w);
+    for (size_t i = 0; i < EVENTS; i++) {
+        resp_release(&s.slots[i].w);
+        arena_release(&s.slots[i].arena);
+    }
     buf_release(&s.head);
     return 0;
 }
@@ -476,7 +521,10 @@ int fcgi_cgi(const struct fcgi *f)
             take(&in, i, str_of(value));
     }
     take_body(f, &in, read_stdin, NULL);
-    answer(f, &in, &w, &head);
+    answer(f, &in, &w);
+    if (w.later)
+        f->settle(f->ctx, &(struct unsettled){&r, &w}, 1);
+    resp_head(&w, &r, &head);
     write_all(head.data, head.len);
     if (sends_body(&r, &w))
         write_all(w.body.data, w.body.len);

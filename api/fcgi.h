@@ -7,7 +7,9 @@
  *      and access rules must look at the same variable).
  *   3. A process holds several kept connections and serves whichever speaks, so that idle ones
  *      never keep others waiting.
- *   4. After SIGTERM every request that was sent before it is answered: what waits in the accept
+ *   4. Requests whose answers wait for a commit are held until what came with them is read, then settled
+ *      and sent together; never beyond one round of waiting connections.
+ *   5. After SIGTERM every request that was sent before it is answered: what waits in the accept
  *      queue and on kept connections is served, then the process ends.
  */
 #ifndef FRESHET_API_FCGI_H
@@ -15,14 +17,19 @@
 
 #include "api/http.h"
 
-/* Answers r by filling w; ctx is the service. arena, instance, ledger and clock are its business. */
+/* Answers r by filling w, or leaves w->later set; ctx is the service. Instance, ledger and clock are its
+ * business. */
 typedef void fcgi_answer_fn(void *ctx, struct req *r, struct resp *w);
+/* Completes answers that were left so, all that came at the same time. */
+struct unsettled;
+typedef void fcgi_settle_fn(void *ctx, const struct unsettled *list, size_t n);
 
 struct fcgi {
     fcgi_answer_fn *answer;
+    fcgi_settle_fn *settle;
     void *ctx;
     const struct conf *conf;
-    struct arena *arena; /* of one request; emptied before each */
+    struct arena *arena; /* of the one request of a CGI call */
     size_t body_max;     /* a larger body is read and thrown away */
 };
 

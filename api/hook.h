@@ -35,6 +35,7 @@ struct hook_delivery {
     size_t n_secrets;
     int64_t now;         /* ms */
     struct arena *arena; /* of this request */
+    size_t *hashed;      /* how often the body was, for its signature; may be NULL */
 };
 
 /* What happened to the object, as the provider tells it. */

@@ -26,6 +26,8 @@ void hook_mac_base64(struct hook_macs *m, struct str text, enum base64 kind)
 bool hook_signed(const struct hook_delivery *d, struct str head, const struct hook_macs *m)
 {
     unsigned found = 0;
+    if (d->hashed)
+        *d->hashed += d->n_secrets;
     for (size_t i = 0; i < d->n_secrets; i++) {
         struct sha256 ours;
         mac_sha256_of(d->secrets[i], head, d->body, &ours);

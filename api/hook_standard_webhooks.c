@@ -78,9 +78,12 @@ static enum rc verify(const struct hook_delivery *d, struct err *err)
     char *head = arena_printf(d->arena, "%.*s.%.*s.", STR_FMT(id), STR_FMT(at));
     if (!head)
         return err_set(err, RC_NOMEM, "", "no memory for the delivery");
-    const struct hook_delivery own = with_bytes(d);
     TRY(hook_in_time(d, at, err));
-    return check_list(&own, str_of(head), list, err);
+    struct hook_delivery own = with_bytes(d);
+    enum rc rc = check_list(&own, str_of(head), list, err);
+    for (size_t i = 0; i < own.n_secrets; i++)
+        explicit_bzero((char *)(uintptr_t)own.secrets[i].p, own.secrets[i].n);
+    return rc;
 }
 
 static enum rc read(const struct hook_delivery *d, struct hook_reading *ret, struct err *err)

@@ -53,6 +53,13 @@ struct req {
     int64_t now;
 };
 
+struct req;
+struct resp;
+struct route;
+/* What a request still has to write, in a transaction that it may share with others: it makes the answer.
+ * After a failure of the transaction it may be called again, in another one. */
+typedef enum rc resp_later_fn(struct req *r, struct resp *w, struct err *err);
+
 struct resp {
     int status;
     const char *content_type;
@@ -67,6 +74,9 @@ struct resp {
     bool cors;                 /* any origin may read it */
     const char *cache_control; /* NULL: the default of the route table */
     const char *route;         /* pattern that matched, for logs; "" when none */
+    resp_later_fn *later;      /* not answered yet: route_settle does it. NULL: answered */
+    void *later_ctx;           /* of the route, in the request's arena */
+    const struct route *row;   /* that set it */
 };
 
 /* What the base URL is made of, as the server before us told it. */

@@ -9,7 +9,8 @@ static int processes(const struct conf *c)
 
 static size_t body_max(const struct conf *c)
 {
-    return (size_t)c->admin_max_body;
+    int64_t most = c->admin_max_body > c->hook_max_body ? c->admin_max_body : c->hook_max_body;
+    return (size_t)most;
 }
 
 int main(int argc, char **argv)
@@ -18,13 +19,15 @@ int main(int argc, char **argv)
         .program = "freshet-intake",
         .proc = "intake",
         .socket = "run/intake.sock",
-        .help = "Takes admin requests for the instance in DIR by FastCGI on DIR/run/intake.sock.\n"
-                "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n",
+        .help =
+            "Takes deliveries and admin requests for the instance in DIR by FastCGI on DIR/run/intake.sock.\n"
+            "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n",
         .router = &router_intake,
         .role = LEDGER_INBOX,
         .hash = digest_mbed_sha256,
         .processes = processes,
         .body_max = body_max,
+        .settle = route_settle,
     };
     return service_main(&intake, argc, argv);
 }

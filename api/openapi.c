@@ -161,6 +161,11 @@ static void put_success(struct buf *b, const struct row *row)
     buf_puts(b, "}}");
 }
 
+static bool is_delivery(const struct row *row)
+{
+    return str_starts(str_of(row->pattern), STR("/hooks/")) && strcmp(row->method, "POST") == 0;
+}
+
 static bool has_param(const struct row *row, const char *name)
 {
     struct str rest = str_of(row->params), item;
@@ -176,13 +181,14 @@ static bool may_end(const struct row *row, enum rc rc)
     bool get = strcmp(row->method, "GET") == 0;
     switch (rc) {
     case RC_INVALID: return true;
-    case RC_UNAUTHORIZED:
+    case RC_UNAUTHORIZED: return row->scope != 0 || is_delivery(row);
     case RC_FORBIDDEN: return row->scope != 0;
     case RC_NOT_FOUND: return strchr(row->pattern, '{') || (row->scope && !get);
     case RC_NOT_ACCEPTABLE: return has_param(row, "f");
-    case RC_CONFLICT: return row->scope && !get;
+    case RC_CONFLICT: return (row->scope && !get) || is_delivery(row);
     case RC_GONE: return has_param(row, "since");
-    case RC_TOO_LARGE:
+    case RC_TOO_LARGE: return row->takes[0] != 0 || is_delivery(row);
+    case RC_LIMITED: return is_delivery(row);
     case RC_MEDIA_TYPE: return row->takes[0] != 0;
     case RC_BUSY: return row->flags & ROUTE_LEDGER || strcmp(row->pattern, "/readyz") == 0;
     default: return false;
@@ -193,6 +199,13 @@ static void put_answers(struct buf *b, const struct row *row)
 {
     buf_puts(b, ",\"responses\":{");
     put_success(b, row);
+    if (is_delivery(row))
+        buf_puts(
+            b,
+            ",\"200\":{\"description\":\"Nothing to take in: told before, older than what was "
+            "told, or no news. Or the answer to a handshake, in its own type\",\"content\":{"
+            "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/hook-accepted\"}},"
+            "\"text/plain\":{\"schema\":{\"type\":\"string\"}}}}");
     if (strcmp(row->method, "GET") == 0)
         buf_puts(b, ",\"304\":{\"description\":\"The client has it already\"}");
 #define X(name, http, retry, slug, title)                                                          \
@@ -258,6 +271,11 @@ static enum rc put_row(struct buf *b, const struct row *row, struct err *err)
                    ",\"requestBody\":{\"required\":true,\"content\":{\"application/json\":"
                    "{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}}",
                    row->takes);
+    if (is_delivery(row))
+        buf_puts(
+            b,
+            ",\"requestBody\":{\"required\":true,\"description\":\"As the provider of the source "
+            "sends it\",\"content\":{\"*/*\":{}}}");
     put_answers(b, row);
     put_security(b, row->scope);
     buf_byte(b, '}');

@@ -75,6 +75,8 @@ static void allow_header(const struct router *t, const char *pattern, struct res
         const struct route *route = &t->routes[i];
         if (strcmp(route->pattern, pattern) != 0)
             continue;
+        if (strcmp(route->method, "OPTIONS") == 0) /* named at the end, for all */
+            continue;
         bool get = strcmp(route->method, "GET") == 0;
         int n =
             snprintf(list + used, sizeof list - used, "%s%s, ", route->method, get ? ", HEAD" : "");
@@ -169,8 +171,10 @@ static enum rc run(const struct router *t, const struct route *route, struct req
         return err_set(err, RC_INVALID, "", "%s", r->refused);
     if (route->scope && r->ledger)
         TRY(t->authorize(r, w, route->scope, err));
-    TRY(req_parse_query(r, err));
-    TRY(check_params(r, route, w, err));
+    if (!(route->flags & ROUTE_QUERY)) {
+        TRY(req_parse_query(r, err));
+        TRY(check_params(r, route, w, err));
+    }
     if ((route->flags & ROUTE_LEDGER) && !r->ledger)
         return err_set(err, RC_BUSY, "", "The ledger cannot be read at the moment.");
     TRY(route->fn(r, w, err));
@@ -200,15 +204,25 @@ static void fail(struct req *r, struct resp *w, const struct err *err)
     resp_problem(w, r, err);
 }
 
+void route_end(struct req *r, struct resp *w, enum rc rc, const struct err *err)
+{
+    w->later = NULL;
+    if (rc == RC_OK)
+        finish(r, w->row, w);
+    else
+        fail(r, w, err);
+}
+
 static void serve_route(const struct router *t, const struct route *route, struct req *r,
                         struct resp *w)
 {
     struct err err = {0};
     w->content_type = route->produces;
-    if (run(t, route, r, w, &err) == RC_OK)
-        finish(r, route, w);
-    else
-        fail(r, w, &err);
+    w->row = route;
+    enum rc rc = run(t, route, r, w, &err);
+    if (rc == RC_OK && w->later)
+        return;
+    route_end(r, w, rc, &err);
     if (route->scope && t->audited)
         t->audited(r, route, w);
 }

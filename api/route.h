@@ -16,6 +16,7 @@ typedef enum rc route_fn(struct req *r, struct resp *w, struct err *err);
 
 #define ROUTE_LEDGER 1u /* cannot be answered without the ledger */
 #define ROUTE_CORS 2u   /* any origin may read it */
+#define ROUTE_QUERY 4u  /* whatever stands in the query string is the route's own business */
 
 struct route {
     const char *method, *pattern;
@@ -38,6 +39,16 @@ struct router {
 extern const struct router router_api, router_intake;
 
 void route_serve(const struct router *t, struct req *r, struct resp *w);
+/* Completes a response that a route with a row has made, or failed to make. */
+void route_end(struct req *r, struct resp *w, enum rc rc, const struct err *err);
+/* Requests whose responses have `later` set, all of one process: written by one transaction; when that
+ * fails, by one each, so that nobody fails for another. Each response is complete then. settle.c: it is
+ * not linked where nothing is written. */
+struct unsettled {
+    struct req *r;
+    struct resp *w;
+};
+void route_settle(const struct unsettled *list, size_t n);
 
 /* Does path fit pattern? A segment may be {name}, or {name} with a literal tail as in {id}.svg;
  * what it stands for goes to vars (at most 4). */

@@ -1,5 +1,6 @@
 /* routes_intake: the rows of routes.def that freshet-intake serves. */
 #include "api/admin.h"
+#include "api/hooks.h"
 
 static const struct route routes[] = {
 #define ROW_API(...)

@@ -49,9 +49,19 @@ static void answer(void *ctx, struct req *r, struct resp *w)
         ledger_close(&p->ledger); /* whatever was wrong with it, the next request starts afresh */
 }
 
+static void settle(void *ctx, const struct unsettled *list, size_t n)
+{
+    struct process *p = ctx;
+    p->s->settle(list, n);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].w->status == 500)
+            ledger_close(&p->ledger);
+}
+
 static struct fcgi fcgi_of(struct process *p)
 {
     return (struct fcgi){.answer = answer,
+                         .settle = settle,
                          .ctx = p,
                          .conf = &p->inst.conf,
                          .arena = &p->arena,

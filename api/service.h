@@ -16,6 +16,8 @@ struct service {
     sha256_fn *hash;
     int (*processes)(const struct conf *c);
     size_t (*body_max)(const struct conf *c);
+    /* Ends requests that write together (route.h). NULL: no route does. */
+    void (*settle)(const struct unsettled *list, size_t n);
 };
 
 /* Runs until SIGTERM (or once, as CGI). Returns the exit code: 0 done, 1 failed, 2 usage. */

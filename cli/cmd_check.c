@@ -218,7 +218,7 @@ static enum rc list_due(struct check *k, const struct source *s)
     const char *because = k->because;
     TRY(check_state_get(c->ledger, s->no, &st, &c->err));
     if (!because)
-        because = window_next(s, &st, &c->inst.conf, clock_now()).because;
+        because = window_because(s, &st, &c->inst.conf, clock_now());
     say_due(c, s, st.next_check_at, detail, sizeof detail);
     report_add_due(&k->report, s, because, detail);
     return RC_OK;

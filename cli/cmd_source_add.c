@@ -7,7 +7,7 @@
 #include "cli/source_put.h"
 #include "core/fetch.h"
 
-enum kind { KIND_TEXT, KIND_JSON, KIND_LIST, KIND_HEADER, KIND_LIMIT };
+enum kind { KIND_TEXT, KIND_JSON, KIND_LIST, KIND_HEADER, KIND_LIMIT, KIND_NAMES };
 
 static const struct flag {
     const char *flag, *field;
@@ -79,11 +79,11 @@ static int put_flag(struct decl *d, size_t i, const char *text)
     d->given[i] = true;
     if (f->kind == KIND_HEADER)
         return put_header(d, f, text);
-    if (f->kind == KIND_TEXT)
+    if (f->kind == KIND_TEXT || f->kind == KIND_NAMES)
         v = yyjson_mut_strcpy(d->doc, text);
     else if (!(v = json_value(d, f, text)))
         return CLI_USAGE;
-    if (f->kind == KIND_LIST)
+    if (f->kind == KIND_LIST || f->kind == KIND_NAMES)
         yyjson_mut_arr_append(member(d, f->field, first, true), v);
     else
         put(d, f->kind == KIND_LIMIT ? member(d, "limits", false, false) : d->root, f->field, v);
@@ -162,6 +162,7 @@ static enum rc parse_and_store(struct decl *d, bool update, struct source *ret)
     bool ignored;
     TRY(source_decl(c, d->doc, "the declaration", &decl));
     TRY(source_parse(&c->arena, decl, ret, &c->err));
+    TRY(source_check_adapter(ret, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
     enum rc rc = source_store(c, ret, (struct str){0}, update, &ignored);
     if (rc != RC_OK) {
@@ -188,7 +189,17 @@ static void warn_blocked(const struct cli *c, const struct source *s)
             c->command->name, host);
 }
 
-/* The same for a header whose secret is not there yet: it may come before the first check. */
+/* A secret may be put there before the first check, or delivery. */
+static void warn_push_secrets(struct cli *c, const struct source *s)
+{
+    size_t i, n;
+    yyjson_val *v;
+    yyjson_arr_foreach(s->secrets, i, n, v) if (source_secret_usable(c, yyjson_get_str(v)) != RC_OK)
+        fprintf(stderr, "freshet: %s: secrets: %s: %s.\n", c->command->name, yyjson_get_str(v),
+                c->err.msg);
+}
+
+/* The same for a header. */
 static void warn_secrets(struct cli *c, const struct source *s)
 {
     const char *value;
@@ -204,6 +215,11 @@ static int print_source(struct cli *c, const struct source *s, const char *verb)
 {
     warn_blocked(c, s);
     warn_secrets(c, s);
+    warn_push_secrets(c, s);
+    if (!c->json && source_is_pushed(s)) {
+        cli_hint(c, "%s %s. Deliveries go to /hooks/%s\n", verb, s->id, s->id);
+        return CLI_DONE;
+    }
     if (!c->json) {
         cli_hint(c, "%s %s. Look at it now with: freshet -C %s check source %s --wait\n", verb,
                  s->id, c->dir, s->id);

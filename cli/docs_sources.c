@@ -91,11 +91,6 @@ static void print_fields(void)
 #include "ledger/detectors.def"
 #undef X
     puts(".");
-    fputs("\nAdapters:", stdout);
-#define X(name, symbol, detector) fputs(" `" name "`", stdout);
-#include "ledger/adapters.def"
-#undef X
-    puts(".");
 }
 
 /* ---- structured members ---------------------------------------------------------------------- */
@@ -141,6 +136,7 @@ static void print_limits(void)
 #define NOTE_JSON(field, help)
 #define NOTE_TEXT(field, help)
 #define NOTE_LIST(field, help)
+#define NOTE_NAMES(field, help)
 #define NOTE_HEADER(field, help)
 #define NOTE_LIMIT(field, help) print_limit(field, help);
 #define FLAG(flag, field, kind, argument, help) NOTE_##kind(field, help)
@@ -164,8 +160,31 @@ static void print_headers(void)
         "{\"headers\": {\"Authorization\": \"secret:upstream-login\", \"Accept\": \"text/csv\"}}\n"
         "```\n\n"
         "`pin_sha256` is `sha256//` and 44 characters of base64, several joined by `;`, of the public key\n"
-        "of an https upstream. `secrets` names the files with which pushes are signed, all live at once;\n"
-        "`adapter_options` is an object for the adapter.");
+        "of an https upstream.");
+}
+
+static void print_push(void)
+{
+    puts(
+        "\n## adapter, adapter_options and secrets\n\n"
+        "With an adapter, deliveries to `/hooks/ID` are taken in (docs/PUSH.md). `secrets` names the\n"
+        "files of `secrets/` (or variables, as above) that they are signed with: up to 8, all live at once,\n"
+        "each of 16 bytes or more. They are read for every delivery: one that is taken out of the list,\n"
+        "or whose file is removed, counts no more at once. Detectors `webhook` and `event` need an adapter;\n"
+        "any other may have one besides.\n\n"
+        "| adapter | changes come as |\n|---|---|");
+#define X(name, symbol, detector) puts("| `" name "` | `" #detector "` |");
+#include "ledger/adapters.def"
+#undef X
+    puts("\n| adapter | member of `adapter_options` | meaning |\n|---|---|---|");
+#define X(adapter, option, help) puts("| `" adapter "` | `" option "` | " help " |");
+#include "api/hook_options.def"
+#undef X
+    puts(
+        "\n```json\n"
+        "{\"detector\": \"webhook\", \"adapter\": \"hmac\", \"secrets\": [\"roads-2026\", \"roads-2027\"],\n"
+        " \"adapter_options\": {\"header\": \"X-Roads-Signature\", \"prefix\": \"sha256=\"}}\n"
+        "```");
 }
 
 #define WORD "text"
@@ -217,6 +236,10 @@ static void print_detectors(void)
         "  \"sse\": {\"url\": \"https://example.org/changes/stream\", \"event\": \"change\",\n"
         "          \"expect\": {\"pointer\": \"/collection\", \"equals\": \"counties\"}}}\n"
         "```\n\n"
+        "## webhook and event\n\n"
+        "For detectors `webhook` and `event`: the upstream tells by itself, by deliveries to `/hooks/ID`;\n"
+        "see adapter. Without triggers and `poll_interval_s` nobody looks meanwhile but the sweep every\n"
+        "`sweep_days`; with them, as they say.\n\n"
         "## manifest\n\n"
         "For detector `manifest`: how a listing is read; each entry becomes a source of its own. All\n"
         "members are texts and optional. `key` to `last_modified` name the member or column that holds\n"
@@ -239,5 +262,6 @@ void docs_sources(void)
     print_triggers();
     print_limits();
     print_headers();
+    print_push();
     print_detectors();
 }

@@ -1,6 +1,7 @@
 /* import_rows: see the header. A ring of batches: the thread fills the one after the last full one, the
  * caller empties the oldest; each waits when there is none for it. */
 #include "cli/import_rows.h"
+#include "cli/source_put.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -127,6 +128,8 @@ static bool read_row(struct import_rows *r, struct arena *a, struct import_row *
     row->place = r->place;
     if (rc == RC_OK)
         rc = source_parse(a, decl, &row->source, &row->err);
+    if (rc == RC_OK)
+        rc = source_check_adapter(&row->source, &row->err);
     if (rc == RC_OK)
         rc = project_describe(a, r->file.inst, &row->source, &row->doc, &row->err);
     row->err.rc = rc;

@@ -15,7 +15,9 @@
 #include "core/file.h"
 
 #define CONF_MAX (1u << 20)
-#define WORKERS_MAX 8 /* more do not serve one machine's loopback any faster */
+#define BURST_S 10      /* a burst of deliveries is as much as comes in so many seconds */
+#define INTAKE_HOLDS 64 /* KEPT_MAX of api/fcgi.c */
+#define WORKERS_MAX 8   /* more do not serve one machine's loopback any faster */
 
 static const char *find_template(const char *name)
 {
@@ -115,6 +117,12 @@ static const char *number(struct cli *c, int64_t n)
     return s ? s : "";
 }
 
+static int64_t intake_keepalive(const struct conf *conf, int64_t workers)
+{
+    int64_t n = conf->intake_processes * INTAKE_HOLDS / 2 / workers;
+    return n < 1 ? 1 : n;
+}
+
 static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out)
 {
     const struct conf *conf = &c->inst.conf;
@@ -132,6 +140,12 @@ static enum rc render(struct cli *c, const struct nginx_conf *n, struct buf *out
         {"WORKERS", number(c, workers), false},
         {"KEEPALIVE", number(c, conf->api_processes / workers), false},
         {"BODY_MAX", number(c, conf->admin_max_body), false},
+        {"HOOK_BODY_MAX", number(c, conf->hook_max_body), false},
+        {"HOOK_RATE", number(c, conf->hook_rate), false},
+        {"HOOK_BURST", number(c, conf->hook_rate * BURST_S), false},
+        {"HOOK_FROM_RATE", number(c, conf->hook_address_rate), false},
+        {"HOOK_FROM_BURST", number(c, conf->hook_address_rate * BURST_S), false},
+        {"INTAKE_KEEPALIVE", number(c, intake_keepalive(conf, workers)), false},
         {"CACHE", conf->cache_s ? "freshet" : "off", false},
         {"CACHE_S", number(c, conf->cache_s ? conf->cache_s : 1), false},
         {"USER_LINE", user, true},

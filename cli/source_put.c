@@ -7,6 +7,7 @@
  * Called by the source commands. */
 #include "cli/source_put.h"
 
+#include "api/hook.h"
 #include "core/clock.h"
 #include "handler/children.h"
 #include "handler/levels.h"
@@ -19,6 +20,29 @@ enum rc source_decl(struct cli *c, const yyjson_mut_doc *d, const char *what, yy
     struct str text;
     TRY(json_write(&c->arena, d, 0, &text, &c->err));
     return json_parse(&c->arena, text, 0, what, ret, &c->err);
+}
+
+enum rc source_check_adapter(const struct source *s, struct err *err)
+{
+    if (*s->adapter)
+        return hook_check_options(s->adapter, s->adapter_options, yyjson_arr_size(s->secrets), err);
+    if (yyjson_obj_size(s->adapter_options) > 0)
+        return err_set(err, RC_INVALID, "adapter_options",
+                       "needs an adapter: name one, or leave it out");
+    return RC_OK;
+}
+
+enum rc source_secret_usable(struct cli *c, const char *name)
+{
+    const char *value = NULL;
+    TRY(instance_secret(&c->arena, &c->inst, name, &value, &c->err));
+    if (strlen(value) >= HOOK_SECRET_MIN)
+        return RC_OK;
+    return err_set(
+        &c->err, RC_INVALID, name,
+        "shorter than %d bytes, so it can be guessed and signs nothing: put a longer one "
+        "into secrets/%s",
+        HOOK_SECRET_MIN, name);
 }
 
 enum rc source_find(struct cli *c, const char *id, struct source *ret)

@@ -15,6 +15,10 @@ MUST_CHECK enum rc source_find(struct cli *c, const char *id, struct source *ret
  * transaction. *ret_updated: it was there before. doc: s as project_describe has it, or empty. */
 MUST_CHECK enum rc source_store(struct cli *c, struct source *s, struct str doc, bool update,
                                 bool *ret_updated);
+/* Can adapter, adapter_options and the number of secrets be used together? Names the field. */
+MUST_CHECK enum rc source_check_adapter(const struct source *s, struct err *err);
+/* Is the secret of this name there, and long enough to sign with? Its value is told to nobody. */
+MUST_CHECK enum rc source_secret_usable(struct cli *c, const char *name);
 /* Declaration and, when it is stored, number and dates as members of a JSON object. */
 yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s);
 

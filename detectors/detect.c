@@ -272,7 +272,7 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     if (!due_because && unreadable)
         r->due_because = "interval";
     else if (!due_because)
-        r->due_because = window_next(&k->source, &r->state, &d->inst->conf, clock_now()).because;
+        r->due_because = window_because(&k->source, &r->state, &d->inst->conf, clock_now());
     TAILQ_INSERT_TAIL(&d->open, k, link);
     LIST_INSERT_HEAD(bucket_of(d, src_no), k, bucket);
     d->by_host[host_of(k->source.url)]++;

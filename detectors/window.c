@@ -193,9 +193,9 @@ static void want_all(struct plan *p, const struct conf *conf, bool failed)
             want_cadence(p, &s->triggers[i]);
         seasonal |= trigger_is_seasonal(&s->triggers[i]);
     }
-    if (!failed && seasonal)
+    if (!failed && (seasonal || source_is_pushed(s)))
         want_sweep(p);
-    if (!failed && s->n_triggers == 0)
+    if (!failed && s->n_triggers == 0 && !source_is_pushed(s))
         want_cadence(p, &plain);
 }
 
@@ -203,7 +203,7 @@ static bool never_by_itself(const struct source *s, bool failed)
 {
     if (source_is_unlisted(s))
         return true;
-    if (failed && source_is_entry(s))
+    if (failed && (source_is_entry(s) || *s->adapter))
         return s->retired_at >= 0;
     for (size_t i = 0; i < s->n_triggers; i++)
         if (s->triggers[i].type != TRIGGER_MANUAL)
@@ -217,6 +217,8 @@ struct window_when window_next(const struct source *s, const struct check_state 
     struct plan p = {.s = s, .last = st->checked_at, .now = now, .best = {-1, "manual"}};
     if (never_by_itself(s, st->failures > 0))
         return p.best;
+    if (st->checked_at < 0 && source_is_pushed(s))
+        return (struct window_when){source_first_due(s, s->updated_at), "sweep"};
     if (st->checked_at < 0)
         return (struct window_when){now, "first"};
     p.seed = seed_of(s->id);
@@ -231,4 +233,12 @@ struct window_when window_next(const struct source *s, const struct check_state 
     if (p.opened) /* whatever else is due as well */
         p.best.because = p.late ? "catch-up" : "window";
     return p.best;
+}
+
+const char *window_because(const struct source *s, const struct check_state *st,
+                           const struct conf *conf, int64_t now)
+{
+    const struct window_when w = window_next(s, st, conf, now);
+    bool asked = st->next_check_at >= 0 && st->next_check_at <= now && (w.at < 0 || w.at > now);
+    return asked && *s->adapter ? "pushed" : w.because;
 }

@@ -10,13 +10,15 @@
  *   catch-up  a window opened, or a look inside it was due, and nobody looked in time
  *   sweep     outside windows, sweep_days after the last look (0: none)
  *   retry     the last look failed
+ *   pushed    somebody told of a loss or a deletion, and a look was asked for (ledger/push.h)
  *   vintage   a URL with {year} is a template: the window of the next vintage opens
  *
  * poll_interval_s takes the place of every cadence. The soonest of all counts; a window that has
  * opened since the last look gives the reason, whatever else is due as well. A source with nothing
  * but manual triggers is never due by itself, and neither is one whose last window is over and that
  * has no sweep. An entry of a listing is due by itself as long as its looks fail, whatever its triggers:
- * its listing will not name it again as news; one that its listing no longer names never is.
+ * its listing will not name it again as news; so is a source with an
+ * adapter, which is not told again; one that its listing no longer names never is.
  *
  * The cadence is stretched by a quarter after each look that found nothing new, up to
  * max_interval_s of the source; 0, the default, means that it is kept as declared. A change, the
@@ -53,6 +55,9 @@ struct window_when {
 /* State as it is after the last check. at may lie in the past: it is due. */
 struct window_when window_next(const struct source *s, const struct check_state *st,
                                const struct conf *conf, int64_t now);
+/* Why a source is due whose state says so: the same word, or `pushed`. */
+const char *window_because(const struct source *s, const struct check_state *st,
+                           const struct conf *conf, int64_t now);
 /* Seconds that are to pass after the check that ended at st->checked_at with this outcome, for
  * st->interval_s, which still holds those from before it. last: the check before, -1 for none. */
 int64_t window_interval(const struct source *s, const struct check_state *st,

@@ -233,13 +233,21 @@ static enum outcome outcome_of(const char *reason)
     return OUTCOME_unavailable;
 }
 
-/* The listing has said its word about this version of an entry and will not repeat it: when this was
- * the last try, the scheduler goes on. */
+/* It came by itself (ledger/push.h): the upstream told of it, once. */
+static bool is_told(const struct job *j)
+{
+    const char *d = j->claim->cand.detector;
+    return strcmp(d, "webhook") == 0 || strcmp(d, "event") == 0;
+}
+
+/* The listing has said its word about this version of an entry and will not repeat it, and no more does
+ * who told of a change: when this was the last try, the scheduler goes on. */
 static enum rc miss_entry(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
     const struct facts *f = &j->facts;
-    if (!source_is_entry(&j->source) || (strcmp(f->result, "retry") == 0 && !j->dead))
+    if ((!source_is_entry(&j->source) && !is_told(j)) ||
+        (strcmp(f->result, "retry") == 0 && !j->dead))
         return RC_OK;
     TRY(check_missed(l, j->source.no, outcome_of(f->reason), f->reason, f->finalized_at,
                      f->finalized_at + MISSED_AGAIN_MS, err));

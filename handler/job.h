@@ -25,7 +25,7 @@
  *      block is lifted. What the detector remembers stays, so that it does not come every time.
  *   7. Bytes with the content of the head (reordered, reformatted, within precision) end as the no-op
  *      BYTE_ONLY: head and feed stay.
- *   8. An entry of a listing whose bytes could not be had by the last try is due again for the scheduler,
+ *   8. An entry of a listing, or a source that was told to have changed, whose bytes could not be had by the last try is due again for the scheduler,
  *      and shown as failing, by the same transaction: its listing will not name it again.
  *   9. What the policy (gate.h) denies ends as a dead letter: it can be retried when policy or declaration
  *      are another. The decision is written by the transaction that acts on it.

@@ -117,13 +117,13 @@ static const char *or_null(const char *s)
 static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimttti", r->src_no, or_null(s->etag),
+    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtttii", r->src_no, or_null(s->etag),
                      or_null(s->last_modified), or_null(s->validator_url),
                      s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                      s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                      s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
                      s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                     or_null(s->cursor), (int64_t)s->date_doubted);
+                     or_null(s->cursor), (int64_t)s->date_doubted, r->started_at);
 }
 
 /* Most checks leave it alone. */

@@ -42,9 +42,9 @@ void check_state_fresh(const struct source *s, struct check_state *ret);
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
  * retired; -1 leaves it as it was. WRITE role. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
-/* The handler could not get the bytes of an entry that a listing names: a failure like one of a check,
- * and the source is looked at again at due_at, although its triggers are manual. Nothing when it is no
- * entry, not named any more, or retired. Inside the caller's transaction. WRITE role. */
+/* The handler could not get the bytes of an entry that a listing names, or of a source that was told to
+ * have changed: a failure like one of a check, and the source is looked at again at due_at, although its
+ * triggers are manual. Nothing when it is not named any more, or retired. Inside the caller's transaction. WRITE role. */
 MUST_CHECK enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o,
                                 const char *detail, int64_t now, int64_t due_at, struct err *err);
 /* The handler has read the bytes of a source: the clocks move as after a check. Inside the caller's

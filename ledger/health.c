@@ -84,6 +84,11 @@ static void say_why(const struct health_facts *f, struct health *h)
     }
     switch (h->state) {
     case HEALTH_never_checked:
+        if (f->pushed) {
+            snprintf(h->reason, room,
+                     "Its upstream is to tell, and was never heard; nobody has looked either.");
+            break;
+        }
         time_or_never(f->next_check_at, at);
         snprintf(h->reason, room, "No check was ever made%s%s.",
                  f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",

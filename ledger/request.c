@@ -210,7 +210,7 @@ enum rc request_key_add(struct ledger *l, const struct request_key *k, const cha
     if (!k->by || !k->key.n)
         return RC_OK;
     key_scope(l, k, scope, &body);
-    return query_run(l, Q_NONCE_ADD, err, "tshti", scope, k->key, &body, id, now);
+    return query_run(l, Q_NONCE_ADD, err, "tshtim", scope, k->key, &body, id, now, (int64_t)-1);
 }
 
 static enum rc add_request(struct ledger *l, const struct token *by, struct str body,

@@ -1,6 +1,7 @@
 /* source: storing and finding declarations. */
 #include "ledger/source.h"
 
+#include "core/clock.h"
 #include "core/json.h"
 #include "ledger/query.h"
 
@@ -16,8 +17,16 @@ const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX
     return out;
 }
 
+bool source_is_pushed(const struct source *s)
+{
+    bool push = strcmp(s->detector, "webhook") == 0 || strcmp(s->detector, "event") == 0;
+    return push && s->n_triggers == 0 && s->poll_interval_s == 0;
+}
+
 int64_t source_first_due(const struct source *s, int64_t now)
 {
+    if (source_is_pushed(s))
+        return s->sweep_days > 0 ? now + s->sweep_days * DAY_MS : -1;
     for (size_t i = 0; i < s->n_triggers; i++)
         if (s->triggers[i].type != TRIGGER_MANUAL)
             return now;

@@ -95,6 +95,7 @@ struct source {
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
     struct str spec;                            /* canonical JSON of it all */
     yyjson_val *declared_triggers;              /* as written, in the arena; NULL: none */
+    yyjson_val *adapter_options, *secrets;      /* likewise: an object, and a list of texts */
 };
 
 /* Reads a declaration. Strings live in the arena. */
@@ -147,6 +148,9 @@ MUST_CHECK enum rc source_each_child(struct ledger *l, int64_t parent_no, source
 /* A URL with {year} is a template: never fetched itself, it has a source per vintage under it. */
 #define SOURCE_YEAR "{year}"
 bool source_is_template(const struct source *s);
+/* Its upstream tells by itself (detector webhook or event), and nothing is declared that looks meanwhile:
+ * only sweeps do. */
+bool source_is_pushed(const struct source *s);
 /* The listing of an entry names it (listed), or does so no more; then it has no next check. Inside the
  * caller's transaction. WRITE role. */
 MUST_CHECK enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64_t now,

@@ -182,6 +182,18 @@ static enum rc check_push(yyjson_val *decl, const struct source *s, struct err *
     return RC_OK;
 }
 
+/* A detector that waits to be told needs somebody who may tell. */
+static enum rc check_told(const struct source *s, struct err *err)
+{
+    bool push = strcmp(s->detector, "webhook") == 0 || strcmp(s->detector, "event") == 0;
+    if (push && !*s->adapter)
+        return err_set(err, RC_INVALID, "adapter",
+                       "is required for detector %s: one of%s, which says how deliveries to "
+                       "/hooks/%s are signed",
+                       s->detector, adapter_list, s->id);
+    return RC_OK;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Options of a detector that is not the source's would be ignored. */
@@ -212,6 +224,7 @@ enum rc source_check(yyjson_val *decl, const struct source *s, struct err *err)
     TRY(check_limits(decl, s, err));
     TRY(check_headers(s, err));
     TRY(check_push(decl, s, err));
+    TRY(check_told(s, err));
     if (s->max_interval_s && s->poll_interval_s > s->max_interval_s)
         return err_set(err, RC_INVALID, "poll_interval_s",
                        "must not be longer than max_interval_s (%lld)",

@@ -513,6 +513,8 @@ static enum rc read_all(yyjson_val *decl, struct source *s, struct err *err)
 {
     s->retired_at = s->unlisted_at = -1;
     s->declared_triggers = yyjson_obj_get(decl, "triggers");
+    s->adapter_options = yyjson_obj_get(decl, "adapter_options");
+    s->secrets = yyjson_obj_get(decl, "secrets");
     s->entry = "";
     TRY(read_plain(decl, s, err));
     TRY(check_slug(s->id, "id", err));

@@ -55,7 +55,7 @@ fields_without_flag() {
         while IFS= read -r field; do
             case $field in
             limits) continue ;;                              # its members have flags
-            adapter_options | secrets | probe | manifest | sse) continue ;; # structured: --file and import
+            probe | manifest | sse) continue ;; # structured: --file and import
             esac
             grep -q "\"$field\"" cli/source_flags.def || echo "$field"
         done
