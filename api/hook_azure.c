@@ -11,7 +11,7 @@
  *      (a secret in the query) would stand in every log, so it is not taken.
  *   2. SubscriptionValidation comes alone and is answered with its code; among other events it is refused.
  *   3. The sequencer of a blob orders its events, the eTag names its version. The object is
- *      "TOPIC SUBJECT" in both schemas.
+ *      ACCOUNT:CONTAINER/BLOB in both schemas, and "TOPIC SUBJECT" of what is no blob.
  * Called by hooks through the table. */
 #include "api/hook_ce.h"
 #include "api/hook_secret.h"
@@ -21,6 +21,7 @@
 #define VALIDATION "Microsoft.EventGrid.SubscriptionValidationEvent"
 #define CODE_MAX 256
 #define PLACE_MAX 1024
+#define SEQUENCER_MAX 256 /* some 32 digits today */
 
 static bool is_handshake(const struct hook_delivery *d)
 {
@@ -32,6 +33,11 @@ static enum rc verify(const struct hook_delivery *d, struct err *err)
     TRY(hook_secret_verify(d, KEY_HEADER, err));
     return is_handshake(d) ? ce_handshake_verify(d, ORIGIN, err) : RC_OK;
 }
+
+/* What an event is about, in either schema. */
+struct about {
+    struct str type, topic, subject;
+};
 
 /* ---- what a type means --------------------------------------------------------------------------- */
 
@@ -56,13 +62,41 @@ static enum hook_what what_of(struct str type)
     return HOOK_CHANGED;
 }
 
-static enum rc blob(struct str type, yyjson_val *data, struct hook_event *e, struct err *err)
+/* What follows `mark` in s, up to the next slash where there is one; "" when it is not there. */
+static struct str part_after(struct str s, struct str mark)
+{
+    const char *at = memmem(s.p, s.n, mark.p, mark.n);
+    struct str rest = at ? (struct str){at + mark.n, (size_t)(s.p + s.n - at) - mark.n} : STR("");
+    struct str part = {"", 0};
+    (void)str_next(&rest, '/', &part);
+    return part;
+}
+
+/* Topic …/storageAccounts/ACCOUNT, subject /blobServices/default/containers/CONTAINER/blobs/BLOB. */
+static enum rc name_blob(const struct hook_delivery *d, struct str topic, struct str subject,
+                         struct hook_event *e, struct err *err)
+{
+    const struct str start = STR("/blobServices/default/containers/"), middle = STR("/blobs/");
+    struct str account = part_after(topic, STR("/storageAccounts/"));
+    struct str container = part_after(subject, start), place, name;
+    size_t before = start.n + container.n + middle.n;
+    if (account.n == 0 || container.n == 0 || !str_starts(subject, start) || subject.n <= before ||
+        memcmp(subject.p + start.n + container.n, middle.p, middle.n) != 0)
+        return RC_OK; /* TOPIC SUBJECT it is */
+    TRY(hook_join(d, account, ':', container, &place, err));
+    name = (struct str){subject.p + before, subject.n - before};
+    return hook_join(d, place, '/', name, &e->object, err);
+}
+
+static enum rc blob(const struct hook_delivery *d, const struct about *about, yyjson_val *data,
+                    struct hook_event *e, struct err *err)
 {
     struct str sequencer, etag;
-    e->what = what_of(type);
-    if (!str_starts(type, STR("Microsoft.Storage.")))
+    e->what = what_of(about->type);
+    if (!str_starts(about->type, STR("Microsoft.Storage.")))
         return RC_OK;
-    TRY(hook_text_if(data, "sequencer", HOOK_TEXT_MAX, &sequencer, err));
+    TRY(name_blob(d, about->topic, about->subject, e, err));
+    TRY(hook_text_if(data, "sequencer", SEQUENCER_MAX, &sequencer, err));
     TRY(hook_text_if(data, "eTag", HOOK_TEXT_MAX, &etag, err));
     e->sequence = sequencer;
     e->version = e->what == HOOK_CHANGED ? etag : STR("");
@@ -74,21 +108,22 @@ static enum rc blob(struct str type, yyjson_val *data, struct hook_event *e, str
 static enum rc add_event(const struct hook_delivery *d, yyjson_val *v, struct hook_reading *r,
                          struct err *err)
 {
-    struct str topic, subject, type, time;
+    struct about about;
+    struct str time;
     struct hook_event *e;
     TRY(hook_event_add(r, &e, err));
     TRY(hook_text(v, "id", HOOK_TEXT_MAX, &e->id, err));
-    TRY(hook_text_if(v, "topic", PLACE_MAX, &topic, err));
-    TRY(hook_text_if(v, "subject", PLACE_MAX, &subject, err));
-    TRY(hook_text(v, "eventType", HOOK_TEXT_MAX, &type, err));
+    TRY(hook_text_if(v, "topic", PLACE_MAX, &about.topic, err));
+    TRY(hook_text_if(v, "subject", PLACE_MAX, &about.subject, err));
+    TRY(hook_text(v, "eventType", HOOK_TEXT_MAX, &about.type, err));
     TRY(hook_text(v, "eventTime", HOOK_TEXT_MAX, &time, err));
     TRY(hook_time(time, "eventTime", &e->at, err));
-    TRY(hook_join(d, topic, ' ', subject, &e->object, err));
+    TRY(hook_join(d, about.topic, ' ', about.subject, &e->object, err));
     TRY(hook_bytes(d, v, &e->bytes, err));
-    if (str_is(type, VALIDATION))
+    if (str_is(about.type, VALIDATION))
         return err_set(err, RC_INVALID, "eventType",
                        "a validation of the subscription must come alone");
-    return blob(type, yyjson_obj_get(v, "data"), e, err);
+    return blob(d, &about, yyjson_obj_get(v, "data"), e, err);
 }
 
 static bool is_validation(yyjson_val *body)
@@ -144,8 +179,8 @@ static enum rc read_grid(const struct hook_delivery *d, struct hook_reading *ret
 static enum rc from_ce(const struct hook_delivery *d, const struct ce *ce, struct hook_event *e,
                        struct err *err)
 {
-    (void)d;
-    return blob(ce->type, ce->data, e, err);
+    const struct about about = {ce->type, ce->source, ce->subject};
+    return blob(d, &about, ce->data, e, err);
 }
 
 static enum rc read(const struct hook_delivery *d, struct hook_reading *ret, struct err *err)

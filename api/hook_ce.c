@@ -4,6 +4,7 @@
 #define ID_MAX 1024
 #define SOURCE_MAX 1024
 #define SUBJECT_MAX 1024
+#define SEQUENCE_MAX 256   /* a longer one would be kept as a digest, which has no order */
 #define SEQUENCE_DIGITS 20 /* of a number below 2^64 */
 #define RATE_MAX 1000000   /* deliveries per minute that a sender may ask for */
 #define ORIGIN_MAX 255     /* a DNS name */
@@ -37,7 +38,7 @@ static enum rc from_json(const struct hook_delivery *d, yyjson_val *v, struct ce
     TRY(hook_text(v, "type", HOOK_TEXT_MAX, &ce.type, err));
     TRY(hook_text_if(v, "subject", SUBJECT_MAX, &ce.subject, err));
     TRY(hook_text_if(v, "time", HOOK_TEXT_MAX, &ce.time, err));
-    TRY(hook_text_if(v, "sequence", HOOK_TEXT_MAX, &ce.sequence, err));
+    TRY(hook_text_if(v, "sequence", SEQUENCE_MAX, &ce.sequence, err));
     TRY(hook_text_if(v, "sequencetype", HOOK_TEXT_MAX, &ce.sequencetype, err));
     if (ce.data && yyjson_obj_get(v, "data_base64"))
         return err_set(err, RC_INVALID, "data", "and data_base64 cannot both be given");
@@ -100,7 +101,7 @@ static enum rc from_headers(const struct hook_delivery *d, struct ce *ret, struc
     TRY(header_needed(d, "ce-type", HOOK_TEXT_MAX, &ce.type, err));
     TRY(header(d, "ce-subject", SUBJECT_MAX, &ce.subject, err));
     TRY(header(d, "ce-time", HOOK_TEXT_MAX, &ce.time, err));
-    TRY(header(d, "ce-sequence", HOOK_TEXT_MAX, &ce.sequence, err));
+    TRY(header(d, "ce-sequence", SEQUENCE_MAX, &ce.sequence, err));
     TRY(header(d, "ce-sequencetype", HOOK_TEXT_MAX, &ce.sequencetype, err));
     TRY(check(&ce, specversion, err));
     TRY(binary_bytes(d, &ce, err));

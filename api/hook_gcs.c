@@ -11,7 +11,7 @@
  * Invariants
  *   1. Who sends is told by the token alone; the body is read after it held.
  *   2. The object is BUCKET/OBJECT. Its generation orders it, as a number of fixed width, and names its
- *      version.
+ *      version. A removal has the generation of what it removes, so it has a 1 behind it and comes after.
  *   3. The attributes decide. The data is not looked at: it repeats them.
  *   4. A message that is not of a bucket says "look", as every message of an unknown kind does.
  * Called by hooks through the table. */
@@ -82,36 +82,38 @@ static enum rc verify(const struct hook_delivery *d, struct err *err)
 
 /* ---- read ---------------------------------------------------------------------------------------- */
 
-static const struct {
+static const struct kind {
     const char *type;
     enum hook_what what;
-} types[] = {
-    {"OBJECT_FINALIZE", HOOK_CHANGED},
-    {"OBJECT_DELETE", HOOK_GONE},
-    {"OBJECT_ARCHIVE", HOOK_GONE}, /* the live version became an old one */
-    {"OBJECT_METADATA_UPDATE", HOOK_OTHER},
+    bool removed; /* this generation */
+} kinds[] = {
+    {"OBJECT_FINALIZE", HOOK_CHANGED, false},
+    {"OBJECT_DELETE", HOOK_GONE, true},
+    {"OBJECT_ARCHIVE", HOOK_GONE, true}, /* the live version became an old one */
+    {"OBJECT_METADATA_UPDATE", HOOK_OTHER, false},
 };
 
-/* An overwrite removes the version before: the object is there. */
-static enum hook_what what_of(struct str type, struct str overwritten)
+/* One that Google adds later says "look", too. */
+static struct kind kind_of(struct str type)
 {
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (str_is(type, types[i].type))
-            return types[i].what == HOOK_GONE && overwritten.n > 0 ? HOOK_CHANGED : types[i].what;
-    return HOOK_CHANGED;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (str_is(type, kinds[i].type))
+            return kinds[i];
+    return (struct kind){"", HOOK_CHANGED, false};
 }
 
-static enum rc generation_of(const struct hook_delivery *d, struct str text, struct hook_event *e,
-                             struct err *err)
+static enum rc generation_of(const struct hook_delivery *d, struct str text, bool removed,
+                             struct hook_event *e, struct err *err)
 {
     int64_t n;
     if (str_to_i64(text, &n) != RC_OK || n < 0)
         return err_set(err, RC_INVALID, "objectGeneration", "must be a whole number");
-    const char *padded = arena_printf(d->arena, "%0*lld", GENERATION_DIGITS, (long long)n);
+    const char *padded =
+        arena_printf(d->arena, "%0*lld%d", GENERATION_DIGITS, (long long)n, removed);
     if (!padded)
         return err_set(err, RC_NOMEM, "", "no memory for an event");
     e->sequence = str_of(padded);
-    e->version = e->what == HOOK_CHANGED ? text : STR("");
+    e->version = removed ? STR("") : text;
     return RC_OK;
 }
 
@@ -122,7 +124,9 @@ static enum rc read_attributes(const struct hook_delivery *d, yyjson_val *attrib
     TRY(hook_text_if(attributes, "eventType", HOOK_TEXT_MAX, &type, err));
     TRY(hook_text_if(attributes, "overwrittenByGeneration", HOOK_TEXT_MAX, &by, err));
     TRY(hook_text_if(attributes, "eventTime", HOOK_TEXT_MAX, &time, err));
-    e->what = what_of(type, by);
+    /* An overwrite removes the version before: the object is there. */
+    const struct kind kind = kind_of(type);
+    e->what = kind.removed && by.n > 0 ? HOOK_CHANGED : kind.what;
     if (time.n > 0)
         TRY(hook_time(time, "eventTime", &e->at, err));
     if (type.n == 0)
@@ -131,7 +135,7 @@ static enum rc read_attributes(const struct hook_delivery *d, yyjson_val *attrib
     TRY(hook_text(attributes, "objectId", NAME_MAX_BYTES, &name, err));
     TRY(hook_text(attributes, "objectGeneration", HOOK_TEXT_MAX, &generation, err));
     TRY(hook_join(d, bucket, '/', name, &e->object, err));
-    return generation_of(d, generation, e, err);
+    return generation_of(d, generation, kind.removed, e, err);
 }
 
 /* The body beside the message counts deliveries, so a repeat is another body. */

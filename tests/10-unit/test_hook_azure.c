@@ -31,7 +31,7 @@ static enum rc reads(const char *type, const char *body)
 
 static void is_created(const struct hook_event *e)
 {
-    assert_str(e->object, TOPIC " " SUBJECT);
+    assert_str(e->object, "maps:c/a.zip");
     assert_str(e->sequence, "00000000000004420000000000028963");
     assert_str(e->version, "0x8D4BCC2E4835CD0");
     assert_int_equal(e->what, HOOK_CHANGED);
@@ -83,6 +83,37 @@ static void what_it_means(void **state)
     assert_rc(reads("application/json", "[]"), RC_OK);
     assert_int_equal(w.r.n_events, 0);
     world_end(&w);
+}
+
+static void objects_have_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topic, *subject, *object;
+    } cases[] = {
+        {TOPIC, "/blobServices/default/containers/c/blobs/d/e f.zip", "maps:c/d/e f.zip"},
+        {TOPIC, "/blobServices/default/containers/c/blobs/",
+         TOPIC " /blobServices/default/containers/c/blobs/"},
+        {TOPIC, "/blobServices/default/containers/c", TOPIC " /blobServices/default/containers/c"},
+        {TOPIC, "/blobServices/default/containers//blobs/a",
+         TOPIC " /blobServices/default/containers//blobs/a"},
+        {TOPIC, "x/blobServices/default/containers/c/blobs/a",
+         TOPIC " x/blobServices/default/containers/c/blobs/a"},
+        {"/topics/t", SUBJECT, "/topics/t " SUBJECT},
+        {"/storageAccounts/", SUBJECT, "/storageAccounts/ " SUBJECT},
+        {"", SUBJECT, SUBJECT},
+        {TOPIC, "", TOPIC},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char body[1000];
+        snprintf(body, sizeof body,
+                 "[{\"topic\":\"%s\",\"subject\":\"%s\",\"id\":\"1\",\"eventType\":"
+                 "\"Microsoft.Storage.BlobCreated\",\"eventTime\":\"2026-05-28T20:26:30Z\"}]",
+                 cases[i].topic, cases[i].subject);
+        assert_rc(reads("application/json", body), RC_OK);
+        assert_str(w.r.events[0].object, cases[i].object);
+        world_end(&w);
+    }
 }
 
 static void one_bad_event_refuses_all(void **state)
@@ -247,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_schemas_say_the_same),
         cmocka_unit_test(what_it_means),
+        cmocka_unit_test(objects_have_names),
         cmocka_unit_test(one_bad_event_refuses_all),
         cmocka_unit_test(a_validation_is_answered),
         cmocka_unit_test(a_code_cannot_leave_its_quotes),

@@ -232,6 +232,31 @@ static void limits(void **state)
     world_end(&w);
 }
 
+/* The examples of the provider's documentation. */
+static void vectors(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct err err = {0};
+    yyjson_val *doc;
+    arena_init(&a, 1 << 20);
+    if (json_parse_file(&a, "../shared/data/vectors/s3_event.json", 0, &doc, &err) != RC_OK)
+        skip();
+    char *put = yyjson_val_write(yyjson_obj_get(doc, "put_event"), 0, NULL);
+    char *test = yyjson_val_write(yyjson_obj_get(doc, "test_event"), 0, NULL);
+    assert_rc(reads(put), RC_OK);
+    assert_str(w.r.events[0].object, "mybucket/HappyFace.jpg");
+    assert_str(w.r.events[0].sequence, "0055AED6DCD90281E5");
+    assert_str(w.r.events[0].version, "096fKKXTRTtl3on89fVO.nfljtsv6qko");
+    world_end(&w);
+    assert_rc(reads(test), RC_OK);
+    assert_int_equal(w.r.events[0].what, HOOK_OTHER);
+    world_end(&w);
+    free(put);
+    free(test);
+    arena_release(&a);
+}
+
 /* ---- who may say it ------------------------------------------------------------------------------- */
 
 static enum rc asks(const char *options, const char *header, bool with_secret)
@@ -341,6 +366,7 @@ int main(void)
         cmocka_unit_test(identity),
         cmocka_unit_test(one_bad_record_refuses_all),
         cmocka_unit_test(limits),
+        cmocka_unit_test(vectors),
         cmocka_unit_test(secrets_in_a_header),
         cmocka_unit_test(hmac_of_the_body),
         cmocka_unit_test(options),
