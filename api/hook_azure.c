@@ -138,9 +138,9 @@ static enum rc answer_validation(const struct hook_delivery *d, yyjson_val *even
     CLEANUP(buf_release) struct buf b;
     yyjson_val *data;
     struct str code;
+    buf_init(&b, 8 * CODE_MAX);
     TRY(hook_object(event, "data", &data, err));
     TRY(hook_text(data, "validationCode", CODE_MAX, &code, err));
-    buf_init(&b, 8 * CODE_MAX);
     buf_puts(&b, "{\"validationResponse\":");
     json_put_str(&b, code);
     buf_byte(&b, '}');

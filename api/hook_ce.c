@@ -192,14 +192,23 @@ enum rc ce_read(const struct hook_delivery *d, ce_fn *fn, struct hook_reading *r
 
 /* ---- handshake ----------------------------------------------------------------------------------- */
 
-enum rc ce_handshake_verify(const struct hook_delivery *d, const char *usual, struct err *err)
+/* It goes into a header of the answer. */
+static enum rc origin_of(const struct hook_delivery *d, struct str *ret, struct err *err)
 {
     struct str origin = hook_header(d, "WebHook-Request-Origin");
+    if (origin.n == 0 || origin.n > ORIGIN_MAX || !str_is_clean(origin) || !str_is_utf8(origin))
+        return err_set(err, RC_INVALID, "WebHook-Request-Origin", "must name the sender");
+    *ret = origin;
+    return RC_OK;
+}
+
+enum rc ce_handshake_verify(const struct hook_delivery *d, const char *usual, struct err *err)
+{
+    struct str origin;
     yyjson_val *list = yyjson_obj_get(d->options, "origins"), *v;
     bool known = false;
     size_t i, n;
-    if (origin.n == 0 || origin.n > ORIGIN_MAX || !str_is_clean(origin))
-        return err_set(err, RC_INVALID, "WebHook-Request-Origin", "must name the sender");
+    TRY(origin_of(d, &origin, err));
     yyjson_arr_foreach(list, i, n, v) known |= str_ieq(origin, json_text(v));
     if (!list && usual)
         known = str_ieq(origin, str_of(usual));
@@ -226,10 +235,11 @@ static enum rc rate_of(const struct hook_delivery *d, int64_t *ret, struct err *
 
 enum rc ce_handshake_read(const struct hook_delivery *d, struct hook_reading *ret, struct err *err)
 {
-    struct str origin = hook_header(d, "WebHook-Request-Origin");
+    struct str origin;
     struct hook_reading r = {.kind = HOOK_HANDSHAKE, .reply = STR(""), .reply_type = STR("")};
     char rate_text[24] = "*";
     int64_t rate;
+    TRY(origin_of(d, &origin, err));
     TRY(rate_of(d, &rate, err));
     if (rate > 0)
         snprintf(rate_text, sizeof rate_text, "%lld", (long long)rate);
