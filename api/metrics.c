@@ -131,6 +131,13 @@ static enum rc put_noise(void *ctx, struct str kind, int64_t n, struct err *err)
     return RC_OK;
 }
 
+static enum rc put_push(void *ctx, struct str result, int64_t n, struct err *err)
+{
+    (void)err;
+    buf_printf(ctx, "freshet_pushes_total{result=\"%.*s\"} %lld\n", STR_FMT(result), (long long)n);
+    return RC_OK;
+}
+
 static enum rc put_waiting(void *ctx, struct str kind, int64_t open, int64_t dead,
                            int64_t oldest_at, struct err *err)
 {
@@ -185,6 +192,9 @@ enum rc metrics_text(struct req *r, struct resp *w, struct err *err)
     head(&w->body, "freshet_noise_avoided_total", "counter",
          "Other bytes of the same content: runs that ended there, checks that knew the form.");
     TRY(public_noise(r->ledger, put_noise, &w->body, err));
+    head(&w->body, "freshet_pushes_total", "counter",
+         "Events told of public sources: accepted, or put aside as their id came with two bodies.");
+    TRY(public_pushes(r->ledger, put_push, &w->body, err));
     TRY(put_outbox(r, &w->body, err));
     return put_beats(r, &w->body, err);
 }

@@ -17,12 +17,14 @@
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/ready.h"
+#include "cli/source_put.h"
 #include "core/clock.h"
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
 #include "ledger/outbox.h"
 #include "ledger/policy.h"
+#include "ledger/push.h"
 #include "ledger/unhealthy.h"
 
 enum verdict { OK, WARN, FAIL };
@@ -212,6 +214,51 @@ static void look_at_sources(struct doctor *d)
         say(d, OK, "sources", "every source is in order");
 }
 
+struct push_look {
+    struct doctor *d;
+    int64_t sources, bad;
+};
+
+/* Each secret that deliveries to a source are signed with: there, and long enough? */
+static enum rc look_at_secrets(void *ctx, const struct source *s, struct err *err)
+{
+    struct push_look *l = ctx;
+    struct cli *c = l->d->c;
+    size_t i, n;
+    yyjson_val *v;
+    (void)err;
+    l->sources++;
+    if (source_check_adapter(s, &c->err) != RC_OK) {
+        l->bad++;
+        say(l->d, WARN, "push", "%s: %s: %s", s->id, c->err.field, c->err.msg);
+    }
+    yyjson_arr_foreach(s->secrets, i, n, v) if (source_secret_usable(c, yyjson_get_str(v)) != RC_OK)
+    {
+        l->bad++;
+        say(l->d, WARN, "push", "%s: secrets: %s: %s", s->id, yyjson_get_str(v), c->err.msg);
+    }
+    return RC_OK;
+}
+
+static void look_at_push(struct doctor *d)
+{
+    struct cli *c = d->c;
+    struct push_look l = {.d = d};
+    int64_t conflicts = 0;
+    if (push_sources(c->ledger, look_at_secrets, &l, &c->err) != RC_OK ||
+        push_conflict_count(c->ledger, &conflicts, &c->err) != RC_OK) {
+        say(d, FAIL, "push", "%s", c->err.msg);
+        return;
+    }
+    if (conflicts)
+        say(d, WARN, "push",
+            "%lld event ids came twice, with two bodies. See: freshet queue conflicts",
+            (long long)conflicts);
+    else if (l.sources && !l.bad)
+        say(d, OK, "push", "%lld sources take deliveries, their secrets are there",
+            (long long)l.sources);
+}
+
 static void look_at_ledger(struct doctor *d)
 {
     struct cli *c = d->c;
@@ -223,6 +270,7 @@ static void look_at_ledger(struct doctor *d)
     look_at_inbox(d);
     look_at_outbox(d);
     look_at_sources(d);
+    look_at_push(d);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

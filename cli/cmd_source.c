@@ -10,6 +10,7 @@
 #include "handler/children.h"
 #include "handler/project.h"
 #include "ledger/promote.h"
+#include "ledger/push.h"
 #include "ledger/stream.h"
 #include "ledger/trigger.h"
 
@@ -156,6 +157,30 @@ static enum rc add_stream_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val 
     return RC_OK;
 }
 
+/* Of a source with an adapter: what was heard. */
+static enum rc add_push_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *root,
+                             const struct source *s)
+{
+    struct push_state p;
+    if (!*s->adapter)
+        return RC_OK;
+    TRY(push_state_get(c->ledger, s->no, &p, &c->err));
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, root, "push");
+    json_add_str(d, o, "path", arena_printf(&c->arena, "/hooks/%s", s->id));
+    yyjson_mut_obj_add_int(d, o, "accepted", p.accepted);
+    yyjson_mut_obj_add_int(d, o, "conflicts", p.conflicts);
+    json_add_time(d, o, "heard_at", p.last_at);
+    if (!*p.confirm)
+        return RC_OK;
+    yyjson_mut_val *k = yyjson_mut_obj_add_obj(d, o, "subscription");
+    json_add_str(d, k, "state", p.confirm);
+    json_add_str(d, k, "detail", *p.confirm_detail ? p.confirm_detail : NULL);
+    yyjson_mut_obj_add_int(d, k, "attempts", p.confirm_attempts);
+    json_add_time(d, k, "asked_at", p.confirm_asked_at);
+    json_add_time(d, k, "next_at", p.confirm_next_at);
+    return RC_OK;
+}
+
 static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
@@ -167,7 +192,7 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     state_learned(st, &c->inst.conf, &learned);
     yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
     yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
-    if (add_stream_json(c, l.doc, root, s) != RC_OK)
+    if (add_stream_json(c, l.doc, root, s) != RC_OK || add_push_json(c, l.doc, root, s) != RC_OK)
         return cli_fail(c, c->command->name);
     yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, root, "learned");
     for (size_t i = 0; i < learned.n; i++)
@@ -216,6 +241,27 @@ static void print_stream(struct cli *c, const struct source *s)
     print_line(c, "stream",
                arena_printf(&c->arena, "%s since %s%s%s", st.up ? "up" : "down", cli_time(c, st.at),
                             *st.note ? ": " : "", st.note));
+}
+
+static void print_push(struct cli *c, const struct source *s)
+{
+    struct push_state p;
+    if (!*s->adapter || push_state_get(c->ledger, s->no, &p, &c->err) != RC_OK)
+        return;
+    print_line(c, "push", arena_printf(&c->arena, "%s at /hooks/%s", s->adapter, s->id));
+    print_line(c, "heard",
+               p.accepted ? arena_printf(&c->arena, "%lld times, last %s", (long long)p.accepted,
+                                         cli_time(c, p.last_at))
+                          : "never");
+    if (p.conflicts)
+        print_line(
+            c, "conflicts",
+            arena_printf(&c->arena, "%lld. See: freshet queue conflicts", (long long)p.conflicts));
+    if (*p.confirm)
+        print_line(c, "subscription",
+                   arena_printf(&c->arena, "%s, asked %s, tried %lld times%s%s", p.confirm,
+                                cli_time(c, p.confirm_asked_at), (long long)p.confirm_attempts,
+                                *p.confirm_detail ? ": " : "", p.confirm_detail));
 }
 
 static void print_health(const struct cli *c, const struct source *s, const struct check_state *st)
@@ -270,6 +316,7 @@ static int show_text(struct cli *c, const struct source *s, const struct check_s
     print_declared(c, s);
     print_health(c, s, st);
     print_stream(c, s);
+    print_push(c, s);
     print_gone(c, s, st);
     print_state(c, st);
     table_begin(&l.table, c, "latest checks|outcome|http|because|detail");

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/log.h"
+#include "detectors/confirms.h"
 #include "detectors/detect.h"
 #include "detectors/orders.h"
 #include "detectors/streams.h"
@@ -52,6 +53,7 @@ struct scheduler {
     struct detect *detect;
     struct orders *orders;
     struct streams *streams;
+    struct confirms *confirms;
     int lock, signals;
     bool stop, polled, paused;
     int64_t polled_at, beat_at; /* clock_mono */
@@ -215,6 +217,7 @@ static enum rc turn(struct scheduler *sc, struct err *err)
         TRY(orders_feed(sc->orders, sc->detect, err));
     }
     TRY(streams_turn(sc->streams, sc->paused ? NULL : sc->detect, err));
+    TRY(confirms_turn(sc->confirms, err));
     TRY(detect_drive(sc->detect, POLL_MS, &open, err));
     TRY(orders_finish(sc->orders, clock_now(), err));
     read_signals(sc);
@@ -299,6 +302,7 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
     TRY(orders_new(sc->ledger, &sc->orders, err));
     TRY(detect_new(sc->ledger, &sc->inst, on_checked, sc, &sc->detect, err));
     TRY(streams_new(sc->ledger, &sc->inst, &sc->streams, err));
+    TRY(confirms_new(sc->ledger, &sc->inst, &sc->confirms, err));
     detect_on_dropped(sc->detect, on_dropped);
     detect_on_told(sc->detect, on_told);
     detect_wake_fd(sc->detect, sc->signals);
@@ -308,6 +312,7 @@ static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
 
 static void release(struct scheduler *sc)
 {
+    confirms_free(&sc->confirms);
     streams_free(&sc->streams);
     detect_free(&sc->detect);
     orders_free(&sc->orders);

@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "handler/work.h"
+#include "ledger/push.h"
 
 #define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
 #define POLL_MS 250  /* without */
@@ -25,6 +26,8 @@
  * ledger is asked this often, for as long as a slow disk may take. */
 #define SETTLE_MS 10
 #define SETTLE_FOR_MS 250
+
+#define FORGET_EVERY_MS 3600000
 
 static const char usage[] =
     "usage: freshet-handler [-C DIR]\n"
@@ -40,6 +43,7 @@ struct handler {
     struct worker *worker;
     int signals, watch; /* watch: inotify on the instance's folder, -1 when there is none */
     int64_t settled_at; /* clock_mono: until then a write was just seen */
+    int64_t forgot_at;  /* clock_mono */
     char closed[512];   /* why the gate is closed, as it was told; "": it is open */
     bool stop;
 };
@@ -85,6 +89,15 @@ static int64_t wait_ms(const struct handler *h, int64_t next, bool settling)
     return due < wait ? due : wait;
 }
 
+/* Ids of deliveries whose time is over (ledger/push.h), once an hour, when there is nothing else to do. */
+static enum rc forget_pushes(struct handler *h, struct err *err)
+{
+    if (h->forgot_at && clock_mono() - h->forgot_at < FORGET_EVERY_MS)
+        return RC_OK;
+    h->forgot_at = clock_mono();
+    return push_forget(h->ledger, clock_now(), err);
+}
+
 /* Until something was written, an attempt is due, or the time is up. */
 static enum rc idle(struct handler *h, struct err *err)
 {
@@ -92,6 +105,7 @@ static enum rc idle(struct handler *h, struct err *err)
     bool settling = clock_mono() < h->settled_at;
     struct pollfd fds[] = {{.fd = h->signals, .events = POLLIN},
                            {.fd = settling ? -1 : h->watch, .events = POLLIN}};
+    TRY(forget_pushes(h, err));
     TRY(inbox_next_at(h->ledger, &next, err));
     (void)poll(fds, ARRAY_LEN(fds), (int)wait_ms(h, next, settling));
     read_signals(h);

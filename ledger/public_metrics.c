@@ -70,22 +70,28 @@ enum rc public_outbox(struct ledger *l, public_outbox_fn *fn, void *ctx, struct 
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
+static enum rc sums(struct ledger *l, enum stmt_id id, public_sum_fn *fn, void *ctx,
+                    struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
-    TRY(query_open(l, Q_R_NOISE, &q, err, ""));
+    TRY(query_open(l, id, &q, err, ""));
     while ((rc = query_next(l, &q, err)) == RC_OK)
         TRY(fn(ctx, col_view(&q, 0), col_i64(&q, 1), err));
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
+{
+    return sums(l, Q_R_NOISE, fn, ctx, err);
+}
+
+enum rc public_pushes(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
+{
+    return sums(l, Q_R_PUSHES, fn, ctx, err);
+}
+
 enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(query_close) struct query q = {0};
-    enum rc rc;
-    TRY(query_open(l, Q_R_REPLAYS, &q, err, ""));
-    while ((rc = query_next(l, &q, err)) == RC_OK)
-        TRY(fn(ctx, col_view(&q, 0), col_i64(&q, 1), err));
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
+    return sums(l, Q_R_REPLAYS, fn, ctx, err);
 }

@@ -32,6 +32,8 @@ typedef enum rc public_sum_fn(void *ctx, struct str name, int64_t n, struct err 
 MUST_CHECK enum rc public_replays(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
 /* Noise avoided by kind (twin.h). */
 MUST_CHECK enum rc public_noise(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
+/* Deliveries to /hooks by what became of them (push.h): accepted, conflict. */
+MUST_CHECK enum rc public_pushes(struct ledger *l, public_sum_fn *fn, void *ctx, struct err *err);
 
 /* Signs of life: role and time. */
 typedef enum rc public_beat_fn(void *ctx, struct str role, int64_t at, struct err *err);

@@ -6,7 +6,8 @@
 #include "ledger/query.h"
 
 #define SCOPE_MAX 32
-#define FORGET_MAX 5000 /* rows in one transaction: the lock is not held for long */
+#define SOURCE_MEMORY (1u << 20) /* a source with the longest spec, parsed */
+#define FORGET_MAX 5000          /* rows in one transaction: the lock is not held for long */
 
 static const char *const public_results[PUSH_ENDS] = {
     [PUSH_ACCEPTED] = "accepted", [PUSH_CONFLICT] = "conflict"};
@@ -256,6 +257,22 @@ enum rc push_state_get(struct ledger *l, int64_t src_no, struct push_state *ret,
     col_copy(&q, 3, ret->confirm, sizeof ret->confirm);
     col_copy(&q, 4, ret->confirm_detail, sizeof ret->confirm_detail);
     return RC_OK;
+}
+
+enum rc push_sources(struct ledger *l, source_fn *fn, void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    CLEANUP(arena_release) struct arena a;
+    enum rc rc;
+    arena_init(&a, SOURCE_MEMORY);
+    TRY(query_open(l, Q_PUSH_SOURCES, &q, err, ""));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct source s;
+        arena_reset(&a);
+        TRY(source_by_no(l, &a, col_i64(&q, 0), &s, err));
+        TRY(fn(ctx, &s, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 enum rc push_conflicts(struct ledger *l, int64_t src_no, int64_t max, push_conflict_fn *fn,

@@ -72,6 +72,9 @@ struct push_state {
 MUST_CHECK enum rc push_state_get(struct ledger *l, int64_t src_no, struct push_state *ret,
                                   struct err *err);
 
+/* Every source with an adapter that is not retired. The source is valid during the call only. WRITE role. */
+MUST_CHECK enum rc push_sources(struct ledger *l, source_fn *fn, void *ctx, struct err *err);
+
 /* Quarantine, newest first; src_no 0: of all sources. WRITE role. */
 struct push_conflict {
     int64_t no, src_no, at, last_at, times;

@@ -49,9 +49,21 @@ static void paths_cannot_break_out(void **state)
 static void the_template_asks_for_nothing_else(void **state)
 {
     const struct nginx_value values[] = {
-        {"DIR", "/d", false},    {"WWW", "/w", false},      {"PORT", "1", false},
-        {"WORKERS", "1", false}, {"KEEPALIVE", "1", false}, {"BODY_MAX", "1", false},
-        {"USER_LINE", "", true}, {"CACHE", "off", false},   {"CACHE_S", "1", false},
+        {"DIR", "/d", false},
+        {"WWW", "/w", false},
+        {"PORT", "1", false},
+        {"WORKERS", "1", false},
+        {"KEEPALIVE", "1", false},
+        {"BODY_MAX", "1", false},
+        {"USER_LINE", "", true},
+        {"CACHE", "off", false},
+        {"CACHE_S", "1", false},
+        {"HOOK_BODY_MAX", "1", false},
+        {"HOOK_RATE", "1", false},
+        {"HOOK_BURST", "1", false},
+        {"HOOK_FROM_RATE", "1", false},
+        {"HOOK_FROM_BURST", "1", false},
+        {"INTAKE_KEEPALIVE", "1", false},
     };
     struct err err = {0};
     (void)state;

@@ -284,7 +284,9 @@ static void tables_are_complete(void **state)
             /* the api reads: a POST there is a question that does not fit into an address */
             assert_true(t == 1 || strcmp(a->method, "GET") == 0 ||
                         strcmp(a->pattern, "/stac/search") == 0);
-            assert_true((a->scope != 0) == (t == 1));
+            /* whoever delivers to /hooks shows no token but a signature */
+            bool signs = strncmp(a->pattern, "/hooks/", 7) == 0;
+            assert_true((a->scope != 0) == (t == 1 && !signs));
             for (size_t j = 0; j < i; j++) {
                 const struct route *b = &tables[t]->routes[j];
                 assert_false(strcmp(a->method, b->method) == 0 &&

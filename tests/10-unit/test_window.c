@@ -9,8 +9,12 @@ static const struct conf conf = {.poll_interval_s = 300};
 
 static struct source source(const char *id)
 {
-    return (struct source){
-        .id = id, .url = "https://upstream.example/x", .sweep_days = 0, .retired_at = -1};
+    return (struct source){.id = id,
+                           .url = "https://upstream.example/x",
+                           .detector = "etag",
+                           .adapter = "",
+                           .sweep_days = 0,
+                           .retired_at = -1};
 }
 
 static struct source with(struct trigger t)
@@ -85,6 +89,28 @@ static void intervals(void **state)
     assert_when(after(&t, last), last + 5000, last + 5500, "interval");
     t.poll_interval_s = 60; /* takes the place of both */
     assert_when(after(&t, last), last + 60000, last + 66000, "interval");
+}
+
+/* Whose upstream tells by itself is looked at by sweeps, and again while a look fails. */
+static void told_is_swept_alone(void **state)
+{
+    struct source s = source("s");
+    struct check_state never = {.checked_at = -1, .next_check_at = -1},
+                       failed = {.checked_at = DAY_MS};
+    (void)state;
+    s.detector = "webhook";
+    s.adapter = "github";
+    assert_int_equal(window_next(&s, &never, &conf, DAY_MS).at, -1);
+    s.sweep_days = 90;
+    assert_int_equal(window_next(&s, &never, &conf, DAY_MS).at, 90 * DAY_MS); /* declared at 0 */
+    assert_string_equal(after(&s, DAY_MS).because, "sweep");
+    failed.failures = 1;
+    assert_string_equal(window_next(&s, &failed, &conf, DAY_MS).because, "retry");
+    /* Somebody told of a loss: due before its date, and not for a sweep. */
+    never.next_check_at = DAY_MS;
+    assert_string_equal(window_because(&s, &never, &conf, DAY_MS), "pushed");
+    s.poll_interval_s = 60;
+    assert_string_equal(after(&s, DAY_MS).because, "interval");
 }
 
 static void manual_is_never(void **state)
@@ -527,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_look_is_at_once),
         cmocka_unit_test(intervals),
+        cmocka_unit_test(told_is_swept_alone),
         cmocka_unit_test(manual_is_never),
         cmocka_unit_test(annual_season),
         cmocka_unit_test(season_over_new_year),
