@@ -187,6 +187,7 @@ static void one_bad_record_refuses_all(void **state)
         {ONE("ObjectCreated:Put", "a", ",\"versionId\":[]"), "versionId"},
         {ONE("ObjectCreated:Put", "a", ",\"key\":\"b\""), "given twice"},
         {ONE("ObjectCreated:Put", "a", ",\"x\":{\"y\":1,\"y\":2}"), "given twice"},
+        {"{\"Records\":[],\"Records\":[]}", "given twice"},
         {"{\"Records\":[{\"eventVersion\":\"3.0\",\"eventSource\":\"aws:s3\"}]}", "eventVersion"},
         {"{\"Records\":[{\"eventVersion\":\"2.1\",\"eventSource\":\"aws:sqs\"}]}", "eventSource"},
         {"{\"Records\":{}}", "no notification"},
@@ -209,12 +210,18 @@ static void limits(void **state)
     (void)state;
     static char body[400000];
     size_t n = 0;
-    for (int i = 0; i <= HOOK_EVENTS_MAX; i++)
-        n += (size_t)snprintf(body + n, sizeof body - n, "%s%s", i ? "," : "{\"Records\":[",
-                              RECORD("ObjectCreated:Put", "a", SEQUENCER));
-    snprintf(body + n, sizeof body - n, "]}");
-    refused(reads(body), RC_TOO_LARGE, &w, "at most 100 events");
-    world_end(&w);
+    for (int max = HOOK_EVENTS_MAX; max <= HOOK_EVENTS_MAX + 1; max++) {
+        n = 0;
+        for (int i = 0; i < max; i++)
+            n += (size_t)snprintf(body + n, sizeof body - n, "%s%s", i ? "," : "{\"Records\":[",
+                                  RECORD("ObjectCreated:Put", "a", SEQUENCER));
+        snprintf(body + n, sizeof body - n, "]}");
+        if (max > HOOK_EVENTS_MAX)
+            refused(reads(body), RC_TOO_LARGE, &w, "at most 100 events");
+        else
+            assert_rc(reads(body), RC_OK);
+        world_end(&w);
+    }
     n = (size_t)snprintf(body, sizeof body, "{\"Records\":[{\"eventVersion\":\"2.1\",\"x\":");
     for (int i = 0; i < 100; i++)
         n += (size_t)snprintf(body + n, sizeof body - n, "[");
