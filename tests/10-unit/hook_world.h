@@ -90,6 +90,23 @@ static inline enum rc world_options(const struct hook_adapter *adapter, const ch
     return rc;
 }
 
+/* Declarations, and the field that each is refused for; NULL: taken. */
+struct declared {
+    const char *options;
+    size_t n_secrets;
+    const char *field;
+};
+static inline void world_declared(const struct hook_adapter *adapter, const struct declared *cases,
+                                  size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct err err;
+        enum rc rc = world_options(adapter, cases[i].options, cases[i].n_secrets, &err);
+        assert_rc(rc, cases[i].field ? RC_INVALID : RC_OK);
+        assert_string_equal(err.field, cases[i].field ? cases[i].field : "");
+    }
+}
+
 #define refused(got, want, w, word) refused_at((got), (want), (w), (word), __LINE__)
 static inline void refused_at(enum rc got, enum rc want, const struct world *w, const char *word,
                               int line)

@@ -317,11 +317,7 @@ static void and_to_nobody_else(void **state)
 static void options(void **state)
 {
     (void)state;
-    static const struct {
-        const char *options;
-        size_t n_secrets;
-        const char *field;
-    } cases[] = {
+    static const struct declared cases[] = {
         {NULL, 1, NULL},
         {NULL, 0, "secrets"},
         {"{\"types\":[\"a\"],\"origins\":[\"b\"],\"rate\":60,\"auth\":\"secret\"}", 1, NULL},
@@ -335,12 +331,7 @@ static void options(void **state)
         {"{\"rate\":\"60\"}", 1, "adapter_options.rate"},
         {"{\"encoding\":\"hex\"}", 1, "adapter_options.encoding"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct err err;
-        enum rc rc = world_options(&hook_cloudevents, cases[i].options, cases[i].n_secrets, &err);
-        assert_rc(rc, cases[i].field ? RC_INVALID : RC_OK);
-        assert_string_equal(err.field, cases[i].field ? cases[i].field : "");
-    }
+    world_declared(&hook_cloudevents, cases, ARRAY_LEN(cases));
 }
 
 int main(void)

@@ -241,11 +241,7 @@ static void forms_that_are_none(void **state)
 static void options(void **state)
 {
     (void)state;
-    static const struct {
-        const char *options;
-        size_t n_secrets;
-        const char *field;
-    } cases[] = {
+    static const struct declared cases[] = {
         {OPTIONS, 1, NULL},
         {"{\"audience\":[\"a\",\"b\"],\"issuer\":[\"https://idp.example\"]}", 1, NULL},
         {"{\"audience\":\"a\",\"keys\":[{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}]}", 0,
@@ -262,12 +258,7 @@ static void options(void **state)
         {"{\"audience\":\"a\",\"email\":5}", 1, "adapter_options.email"},
         {"{\"audience\":\"a\",\"alg\":\"none\"}", 1, "adapter_options.alg"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct err err;
-        enum rc rc = world_options(&hook_gcs, cases[i].options, cases[i].n_secrets, &err);
-        assert_rc(rc, cases[i].field ? RC_INVALID : RC_OK);
-        assert_string_equal(err.field, cases[i].field ? cases[i].field : "");
-    }
+    world_declared(&hook_gcs, cases, ARRAY_LEN(cases));
 }
 
 int main(void)

@@ -333,11 +333,7 @@ static void hmac_of_the_body(void **state)
 static void options(void **state)
 {
     (void)state;
-    static const struct {
-        const char *options;
-        size_t n_secrets;
-        const char *field; /* NULL: taken */
-    } cases[] = {
+    static const struct declared cases[] = {
         {NULL, 1, NULL},
         {"{}", 1, NULL},
         {NULL, 0, "secrets"},
@@ -354,12 +350,7 @@ static void options(void **state)
         {"{\"prefix\":\"a\\nb\"}", 1, "adapter_options.prefix"},
         {"{\"topic_arns\":[]}", 1, "adapter_options.topic_arns"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct err err;
-        enum rc rc = world_options(&hook_s3, cases[i].options, cases[i].n_secrets, &err);
-        assert_rc(rc, cases[i].field ? RC_INVALID : RC_OK);
-        assert_string_equal(err.field, cases[i].field ? cases[i].field : "");
-    }
+    world_declared(&hook_s3, cases, ARRAY_LEN(cases));
 }
 
 int main(void)

@@ -460,11 +460,7 @@ static void subscriptions(void **state)
 static void options(void **state)
 {
     (void)state;
-    static const struct {
-        const char *options;
-        size_t n_secrets;
-        const char *field;
-    } cases[] = {
+    static const struct declared cases[] = {
         {OPTIONS, 1, NULL},
         {"{\"topic_arns\":[\"" TOPIC "\",\"arn:aws-cn:sns:cn-north-1:1:x.fifo\"]}", 2, NULL},
         {OPTIONS, 0, "adapter_options.certificates"},
@@ -484,12 +480,7 @@ static void options(void **state)
          "adapter_options.signature_versions"},
         {"{\"topic_arns\":[\"" TOPIC "\"],\"topics\":[\"3\"]}", 1, "adapter_options.topics"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct err err;
-        enum rc rc = world_options(&hook_sns, cases[i].options, cases[i].n_secrets, &err);
-        assert_rc(rc, cases[i].field ? RC_INVALID : RC_OK);
-        assert_string_equal(err.field, cases[i].field ? cases[i].field : "");
-    }
+    world_declared(&hook_sns, cases, ARRAY_LEN(cases));
 }
 
 /* ---- vectors made elsewhere ----------------------------------------------------------------------- */
