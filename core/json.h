@@ -42,6 +42,12 @@ MUST_CHECK enum rc json_get_i64(yyjson_val *obj, const char *key, int64_t min, i
 MUST_CHECK enum rc json_get_num(yyjson_val *obj, const char *key, double *ret, struct err *err);
 MUST_CHECK enum rc json_get_bool(yyjson_val *obj, const char *key, bool *ret, struct err *err);
 
+/* The text of a string value, "" for anything else and for NULL. */
+static inline struct str json_text(yyjson_val *v)
+{
+    return yyjson_is_str(v) ? (struct str){yyjson_get_str(v), yyjson_get_len(v)} : STR("");
+}
+
 /* A new document on the arena; NULL when memory ran out (yyjson_mut_* accept NULL and pass it on,
  * so json_write is the one place to check). */
 yyjson_mut_doc *json_doc(struct arena *a);

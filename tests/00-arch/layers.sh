@@ -40,7 +40,7 @@ forbidden_libraries() {
     case $1 in
     freshet-api) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c|microhttpd' ;;
     freshet-stream) echo 'curl|ssl|crypto|mbedtls|mbedx509|mbedcrypto|gdal|geos_c|fcgi' ;;
-    freshet-intake) echo 'curl|ssl|crypto|mbedtls|mbedx509|gdal|geos_c|microhttpd' ;;
+    freshet-intake) echo 'curl|ssl|crypto|mbedtls|gdal|geos_c|microhttpd' ;;
     freshet-scheduler | freshet-handler | freshet-outbox) echo 'fcgi|microhttpd|mbedtls|mbedx509|mbedcrypto|gdal|geos_c' ;;
     freshet-inspect) echo 'gdal|curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
     freshet-inspect-gdal) echo 'curl|ssl|sqlite3|fcgi|mbedtls|mbedx509|mbedcrypto' ;;
@@ -119,7 +119,7 @@ curl_outside() {
     text calls | grep -v '^core/fetch[a-z_]*\.[ch]:' | grep -E '\bcurl_[a-z]|\bCURL[A-Z_]*\b|curl/curl\.h'
 }
 crypto_outside() {
-    text calls | grep -v -E '^(core/(digest(_mbed)?|fetch[a-z_]*)\.[ch]|tests/upstream/tls\.[ch]):' |
+    text calls | grep -v -E '^(core/(digest(_mbed)?|rsa|fetch[a-z_]*)\.[ch]|tests/upstream/tls\.[ch]):' |
         grep -E '<(openssl|mbedtls|psa)/|\b(EVP|SSL|X509)_[A-Za-z]|\bmbedtls_[a-z]'
 }
 gdal_outside() {
@@ -180,7 +180,7 @@ check_sources() {
     finding "FCGX is used in api/fcgi.c only" "$(fcgx_outside)"
     finding "libmicrohttpd is used in api/stream_http.c only" "$(mhd_outside)"
     finding "libcurl is used in core/fetch*.c only" "$(curl_outside)"
-    finding "OpenSSL and mbedTLS are used in core/digest*, core/fetch* and the upstream's TLS only" "$(crypto_outside)"
+    finding "OpenSSL and mbedTLS are used in core/digest*, core/rsa, core/fetch* and the upstream's TLS only" "$(crypto_outside)"
     finding "GDAL and GEOS are called in handler/inspect_* and compare_geom only" "$(gdal_outside)"
     finding "processes are made in prefork, children, doctor, inspector and inspect_child only" "$(fork_outside)"
     finding "every file begins by saying what lives in it" "$(without_header)"
