@@ -5,8 +5,8 @@
 #include "core/json.h"
 #include "ledger/query.h"
 
-static enum rc log_it(struct ledger *l, const struct replay_done *r, const char *id, int64_t now,
-                      struct err *err)
+enum rc replays_log(struct ledger *l, const struct replay_done *r, const char *id, int64_t now,
+                    struct err *err)
 {
     CLEANUP(buf_release) struct buf body;
     buf_init(&body, 1u << 16);
@@ -30,7 +30,7 @@ static enum rc add(struct ledger *l, const struct replay_done *r, int64_t now, s
                   r->src_no ? r->src_no : -1, (int64_t)0, r->by, r->approved_by, state, r->rows,
                   r->noop, r->applied, r->failed, r->detail, now, now));
     TRY(query_run(l, Q_REPLAY_RESULT, err, "t", state));
-    return r->own ? log_it(l, r, id, now, err) : RC_OK;
+    return r->own ? replays_log(l, r, id, now, err) : RC_OK;
 }
 
 enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now, struct err *err)
@@ -104,54 +104,6 @@ enum rc replays_each(struct ledger *l, int64_t max, replay_request_fn *fn, void 
         arena_reset(&a);
     }
     return rc == RC_NOT_FOUND ? RC_OK : err_set(err, rc, "", "%s", why.msg);
-}
-
-static enum rc refuse_second(struct ledger *l, struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_REPLAY_OPEN, &q, err, ""));
-    enum rc rc = query_next(l, &q, err);
-    if (rc == RC_OK)
-        return err_set(err, RC_CONFLICT, "", "Another replay is under way: wait for its end.");
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
-}
-
-static enum rc ask(struct ledger *l, const struct replay_wish *w, int64_t now,
-                   char ret_id[REPLAYS_ID_MAX], struct err *err)
-{
-    const struct request_key k = {"replay", w->by, w->key, w->body};
-    const struct replay_done r = {.since = w->since,
-                                  .until = w->until,
-                                  .src_no = w->src_no,
-                                  .by = w->by->name,
-                                  .approved_by = w->approved_by};
-    bool repeated = false;
-    char uuid[37];
-    TRY(request_key_find(l, &k, ret_id, &repeated, err));
-    if (repeated)
-        return RC_OK;
-    TRY(refuse_second(l, err));
-    uuid7(now, uuid);
-    snprintf(ret_id, REPLAYS_ID_MAX, "rpl_%s", uuid);
-    TRY(query_run(l, Q_REPLAY_ASK, err, "tiimtti", ret_id, w->since, w->until,
-                  w->src_no ? w->src_no : -1, w->by->name, w->approved_by, now));
-    TRY(log_it(l, &r, ret_id, now, err));
-    return request_key_add(l, &k, ret_id, now, err);
-}
-
-enum rc replays_ask(struct ledger *l, const struct replay_wish *w, int64_t now,
-                    char ret_id[REPLAYS_ID_MAX], struct err *err)
-{
-    char id[REPLAYS_ID_MAX] = "";
-    TRY(ledger_begin(l, err));
-    enum rc rc = ask(l, w, now, id, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
-    memcpy(ret_id, id, sizeof id);
-    return RC_OK;
 }
 
 static enum rc end(struct ledger *l, int64_t no, const struct replay_done *d, int64_t now,

@@ -21,6 +21,10 @@ struct replay_done {
 MUST_CHECK enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now,
                                 struct err *err);
 
+/* The replay row of one, from its times and names. Inside the caller's transaction. */
+MUST_CHECK enum rc replays_log(struct ledger *l, const struct replay_done *r, const char *id,
+                               int64_t now, struct err *err);
+
 /* Over HTTP. */
 #define REPLAYS_DAYS_MAX 90 /* of a window that nobody approved */
 #define REPLAYS_ID_MAX 48
