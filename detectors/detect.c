@@ -231,12 +231,23 @@ static void remember_next(struct detect *d, const int64_t *src_nos, size_t n)
     memcpy(d->next, src_nos, d->n_next * sizeof *src_nos);
 }
 
+/* They stand in the order in which they were asked for. */
 static void drop_stale(struct detect *d, int64_t now)
 {
     for (struct look *k; (k = TAILQ_FIRST(&d->ahead)) && now - k->asked_at > DETECT_AHEAD_MS;) {
         leave_ahead(d, k);
         put_idle(d, k);
     }
+}
+
+/* The look of this source, if it was read ahead and not too long ago. */
+static struct look *take_ahead(struct detect *d, int64_t src_no)
+{
+    drop_stale(d, clock_mono());
+    struct look *k = find(d->ahead_by_source, src_no);
+    if (k)
+        leave_ahead(d, k);
+    return k;
 }
 
 /* Those that are under way are not read before their commit (invariant 8). */
@@ -329,12 +340,10 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
                    struct err *err)
 {
     enum rc rc = RC_OK;
-    struct look *k = find(d->ahead_by_source, src_no);
-    if (k)
-        leave_ahead(d, k);
-    else if ((k = take_look(d)))
+    struct look *k = take_ahead(d, src_no);
+    if (!k && (k = take_look(d)))
         rc = look_load(k, d->ledger, src_no, err);
-    else
+    if (!k)
         return err_set(err, RC_NOMEM, "", "no memory for another check");
     struct err why;
     bool unreadable = source_is_unreadable(rc);

@@ -14,7 +14,8 @@
  *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
  *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is
  *      dropped, and stays due (detect_on_dropped); the others of its batch are committed.
- *   8. No check begins with a state from before the commit of the last one of its source.
+ *   8. No check begins with a state from before the commit of the last one of its source, nor with what
+ *      was read more than DETECT_AHEAD_MS ago.
  */
 #ifndef FRESHET_DETECTORS_DETECT_H
 #define FRESHET_DETECTORS_DETECT_H

@@ -352,6 +352,16 @@ static void looks_are_used_again(void **state)
     assert_int_equal(state_of(&bare).checks, 1);
 }
 
+static void tamper(const char *sql)
+{
+    sqlite3 *db;
+    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
 /* D5: as many as its host may have, in order; the rest is left to the caller, for another time. */
 static void some_at_a_time(void **state)
 {
@@ -405,6 +415,31 @@ static void read_ahead_is_never_old(void **state)
     assert_ok(detect_finish(t.detect, &err));
     for (size_t i = MANY - 40; i < next; i++)
         assert_int_equal(state_of(&s[i]).checks, 2);
+}
+
+/* D8: what was read ahead and not used is read again when its time is over: it may have been declared
+ * anew meanwhile. */
+static void read_ahead_does_not_keep(void **state)
+{
+    (void)state;
+    enum { MANY = 400 };
+    static struct source s[MANY];
+    static int64_t nos[MANY];
+    size_t n, full, open = 1;
+    t.inst.conf.per_host_rate = 0;
+    many_sources(s, MANY, "/a");
+    for (int i = 0; i < MANY; i++)
+        nos[i] = s[i].no;
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_true(n < MANY); /* so the last one is read ahead */
+    while (open > 0)
+        assert_ok(detect_drive(t.detect, 20, &open, &err));
+    tamper("UPDATE sources SET spec = '{\"id\":\"odd\",\"no_such\":1}'");
+    for (int64_t until = clock_mono() + DETECT_AHEAD_MS + 1; clock_mono() < until;)
+        assert_ok(detect_drive(t.detect, 20, &open, &err));
+    assert_ok(detect_add(t.detect, &s[MANY - 1], "requested", 0, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.by_outcome[OUTCOME_blocked], 1);
 }
 
 /* D5: hosts that take all they can get still leave room, each port being a host. */
@@ -487,16 +522,6 @@ static void retired_while_under_way(void **state)
 }
 
 /* What stands in the ledger is changed behind its back. */
-static void tamper(const char *sql)
-{
-    sqlite3 *db;
-    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
-}
-
 /* D6: it fails with a receipt, and nobody else does. */
 static void unreadable_declaration(void **state)
 {
@@ -716,6 +741,7 @@ int main(void)
         TEST(looks_are_used_again),
         TEST(some_at_a_time),
         TEST(read_ahead_is_never_old),
+        TEST(read_ahead_does_not_keep),
         TEST(room_for_late_hosts),
         TEST(many_checks),
         TEST(abandoned_checks),
