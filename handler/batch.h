@@ -11,8 +11,8 @@
  *      its own: when one of a group is refused, the group is undone and each is tried alone.
  *   2. An end is told after its commit.
  *   3. A candidate whose workers died again and again is alone in hand: it may be what killed them.
- *   4. Who is decided waits for others BATCH_WAIT_MS, and while one small file is inspected (at most
- *      inspect_timeout_s); not for a transfer, and not for a large file.
+ *   4. Who is decided waits for others BATCH_WAIT_MS and BATCH_DECIDE_MS, and for the inspection of one small
+ *      file more (at most inspect_timeout_s); not for a transfer, and not for a large file.
  *   5. Memory: documents beyond BATCH_MEMORY are settled before more are made.
  * Called by work.
  */

@@ -30,7 +30,7 @@
  *      and shown as failing, by the same transaction: its listing will not name it again.
  *   9. What the policy (gate.h) denies ends as a dead letter: it can be retried when policy or declaration
  *      are another. The decision is written by the transaction that acts on it.
- * Called by work.
+ * Called by batch, and by work for replays.
  */
 #ifndef FRESHET_HANDLER_JOB_H
 #define FRESHET_HANDLER_JOB_H

@@ -6,13 +6,14 @@
  *
  * Invariants
  *   1. (I4) When store_keep returned RC_OK, bytes and name survive a power cut: the file was synced
- *      before the rename and every directory on its path after it.
+ *      before the rename and every directory on its path after it. For many objects at once (store_keep_all)
+ *      both are a sync of the whole filesystem, which tells of errors since Linux 5.8.
  *   2. A name in sha256/ holds exactly the bytes it names; it appears whole or not at all.
  *   3. Keeping the same bytes again changes nothing that can be seen.
  *   4. After a failed fsync nobody knows what is on disk: the process aborts, and the next one
  *      starts from what is there. An fsync is never tried again.
  *   5. No bytes are taken below the free-space floor (RC_FULL).
- * Called by bytes, job and work; verification in ledger/verify.c reads the same layout.
+ * Called by bytes, job, batch and work; verification in ledger/verify.c reads the same layout.
  */
 #ifndef FRESHET_HANDLER_STORE_H
 #define FRESHET_HANDLER_STORE_H
