@@ -1,4 +1,4 @@
--- 017: the document of an item stands last, as that of a change does (009): a search reads the narrow columns
+-- 014: the document of an item stands last, as that of a change does (009): a search reads the narrow columns
 -- before it, not the pages it fills, and the document itself only for the rows of its page.
 ALTER TABLE public_items RENAME TO public_items_008;
 CREATE TABLE public_items (

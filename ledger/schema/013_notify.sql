@@ -1,4 +1,4 @@
--- 014: what operators and subscribers are told, beside the feed; sources and replays asked for over HTTP;
+-- 013: what operators and subscribers are told, beside the feed; sources and replays asked for over HTTP;
 -- more sums for /metrics.
 
 -- What happened, a row each, written in the transaction in which it did (ledger/notice.h). It goes when

@@ -1,4 +1,4 @@
--- 013: what providers tell (ledger/push.h).
+-- 012: what providers tell (ledger/push.h).
 
 -- Event ids are kept until no provider sends them again; keys of admins (NULL) for ever.
 ALTER TABLE nonces ADD COLUMN keep_until INTEGER;
