@@ -141,7 +141,7 @@ static void page_of_badges_costs_as_many_304s(void **state)
             assert_int_equal(a.status, again ? 304 : 200);
             assert_int_equal(a.body[0] != 0, !again);
             assert_string_equal(answer_header(&a, "Cache-Control"), "no-cache");
-            snprintf(tag[i], sizeof tag[i], "%s", answer_header(&a, "ETag"));
+            snprintf(tag[i], sizeof tag[i], "%.31s", answer_header(&a, "ETag"));
             answer_free(&a);
         }
 }
