@@ -33,7 +33,7 @@ void progress_begin(struct progress *p, const struct cli *c, const char *what, i
     bool piped = fstat(STDOUT_FILENO, &st) != 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
     *p = (struct progress){.c = c, .what = what, .total = total, .utf8 = says_utf8()};
     p->on = total > 0 && !piped && isatty(STDERR_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
-    p->started_at = clock_mono();
+    p->started_at = p->moved_at = clock_mono();
     p->drawn_at = p->started_at + PROGRESS_AFTER_MS - PROGRESS_EVERY_MS;
 }
 
@@ -51,19 +51,23 @@ static size_t make_pieces(const struct progress *p, int64_t done, const struct p
 {
     char a[HUMAN_MAX], b[HUMAN_MAX];
     size_t k = 0;
-    int64_t ms = clock_mono() - p->started_at;
+    int64_t now = clock_mono(), ms = now - p->started_at, still = now - p->moved_at;
+    bool moves = done > 0 && ms > 0 && still < PROGRESS_STILL_MS;
     snprintf(out[k++].text, sizeof out->text, "%s/%s %d %%", human_count(done, a),
              human_count(p->total, b), (int)(done * 100 / p->total));
-    if (done > 0 && ms > 0)
+    if (moves)
         snprintf(out[k++].text, sizeof out->text, "%s left",
                  human_duration((p->total - done) * ms / done, a));
+    else if (still >= PROGRESS_STILL_MS)
+        snprintf(out[k++].text, sizeof out->text, "waiting %s s for %s",
+                 human_count(still / 1000, a), human_count(p->total - done, b));
     for (size_t i = 0; i < n && i < PROGRESS_NOTES_MAX; i++)
         if (notes[i].n > 0) {
             out[k].style = notes[i].style;
             snprintf(out[k++].text, sizeof out->text, "%s %s", human_count(notes[i].n, a),
                      notes[i].word);
         }
-    if (done > 0 && ms > 0)
+    if (moves)
         snprintf(out[k++].text, sizeof out->text, "%s/s", human_count(done * 1000 / ms, a));
     return k;
 }
@@ -107,6 +111,10 @@ void progress_show(struct progress *p, int64_t done, const struct progress_note 
         return;
     p->drawn_at = now;
     p->drawn = true;
+    if (done != p->done) {
+        p->done = done;
+        p->moved_at = now;
+    }
     draw(p, done, pieces, make_pieces(p, done, notes, n, pieces));
 }
 

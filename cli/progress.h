@@ -7,6 +7,8 @@
  *      output is no pipe, whose reader may be drawing on the same screen.
  *   2. Never wider than the terminal, drawn at most ten times a second, gone at the end.
  *   3. Quick work shows nothing: the first line comes after PROGRESS_AFTER_MS.
+ *   4. It promises nothing while nothing moves: after PROGRESS_STILL_MS without an end, time left and rate
+ *      give way to how long it has been waiting (an upstream may ask for seconds of patience).
  */
 #ifndef FRESHET_CLI_PROGRESS_H
 #define FRESHET_CLI_PROGRESS_H
@@ -15,12 +17,14 @@
 
 #define PROGRESS_AFTER_MS 300
 #define PROGRESS_EVERY_MS 100
+#define PROGRESS_STILL_MS 1500
 #define PROGRESS_NOTES_MAX 4
 
 struct progress {
     const struct cli *c;
     const char *what; /* a literal: "checking" */
     int64_t total, started_at, drawn_at;
+    int64_t done, moved_at; /* how far it was when it last moved */
     bool on, drawn, utf8;
 };
 /* A number with its word, shown when it is not zero. */

@@ -250,14 +250,14 @@ static void admin_retries_a_dead_letter(void **state)
 {
     char event[48], path[128], body[160];
     (void)state;
-    see(&rivers, RIVERS_BODY " ", event);
+    see(&roads, "{\"roads\":\"given up\"}", event);
     sql("UPDATE inbox SET state = 'dead', reason = 'POISON' WHERE state = 'ready'");
     struct answer a = admin("GET", "/admin/dead-letters", tok_replay, NULL, NULL);
     assert_non_null(strstr(a.body, event));
     answer_free(&a);
     snprintf(path, sizeof path, "/admin/dead-letters/%s", event);
     a = admin("GET", path, tok_replay, NULL, NULL);
-    assert_string_equal(member(a.body, "source_id"), "rivers");
+    assert_string_equal(member(a.body, "source_id"), "roads");
     assert_string_equal(member(a.body, "reason"), "POISON");
     answer_free(&a);
     snprintf(body, sizeof body, "{\"event\":\"%s\",\"action\":\"retry\"}", event);
@@ -266,6 +266,8 @@ static void admin_retries_a_dead_letter(void **state)
     assert_string_equal(member(a.body, "decision"), "retry");
     answer_free(&a);
     assert_int_equal(sql_number("SELECT count(*) FROM inbox WHERE state = 'dead'"), 0);
+    drain();
+    assert_string_equal(change_of(event).status, "finalized");
 }
 
 /* A held change is promoted after the decision of a reviewer, whose name is the token's. */

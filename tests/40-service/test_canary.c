@@ -452,6 +452,7 @@ static void every_parameter(void **state)
         {"q", "%s", "canary", "nevera"},
         {"q", "%s", SOV2_ID, beside(SOV2_ID)},
         {"since", "0", NULL, NULL},
+        {"size", "s", NULL, NULL},
         {"sortby", "-datetime", NULL, NULL},
         {"source", "%s", SOV_ID, beside(SOV_ID)},
         {"state", "restricted", NULL, NULL},
