@@ -465,6 +465,8 @@ static void retire_look(struct detect *d, struct look *k, const struct err *drop
     TAILQ_REMOVE(&d->given, k, link);
     LIST_REMOVE(k, bucket);
     d->n_given--;
+    if (k->result.level > k->source.level) /* the ledger knows better: check.h 2 */
+        k->source.level = k->result.level;
     if (!dropped)
         d->done(d->ctx, &k->source, &k->result);
     else if (d->dropped)

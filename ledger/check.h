@@ -3,7 +3,11 @@
  * Invariants
  *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
  *      a result that found something never advances the state without its candidate.
- *   2. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
+ *   2. A check writes the state only when nobody has since it was read. Else its receipt says so, what it
+ *      found is dropped, and the source is due at once: two checks at a time, a declaration or a
+ *      rollback under a check, cannot leave a state that is older than what was taken in, or bytes,
+ *      times and levels of a declaration that is no longer in force.
+ *   3. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
  */
 #ifndef FRESHET_LEDGER_CHECK_H
 #define FRESHET_LEDGER_CHECK_H
@@ -23,6 +27,7 @@ struct check_state {
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
+    int64_t writes;         /* how often it was written when it was read: invariant 2 */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
     /* What came before seen_sha; same: a handler found that both say the same (twin.h). */
@@ -83,7 +88,8 @@ struct check_result {
 };
 /* Results that become durable together, in a transaction of their own:
  *   check_begin ─▶ check_put each ─▶ check_end; check_abort instead when check_put fails.
- * check_put also keeps the check clocks of public_checks and the counters of requests. */
+ * check_put also keeps the check clocks of public_checks and the counters of requests. It changes a result
+ * that was outrun (invariant 2): it is no more than that then, and withheld. */
 struct check_batch {
     struct ledger *ledger;
     int64_t now;
