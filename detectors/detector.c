@@ -88,7 +88,7 @@ void state_settle(struct check_state *st, enum outcome o, const char *detail, in
     snprintf(st->last_detail, sizeof st->last_detail, "%s", detail);
     if (outcome_failure(o)) {
         st->failures++;
-        if (o == OUTCOME_gone && st->gone_count++ == 0)
+        if (o == OUTCOME_gone && (st->gone_count++ == 0 || st->gone_since > now))
             st->gone_since = now;
         return;
     }

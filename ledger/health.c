@@ -35,6 +35,8 @@ static enum health_state state_of(const struct health_facts *f, int64_t now)
         return HEALTH_retired;
     if (f->checked_at < 0)
         return HEALTH_never_checked;
+    if (f->checked_at - now > HEALTH_AHEAD_MS)
+        return HEALTH_ahead;
     if (f->failures > 0)
         return str_is(f->last_outcome, "gone") ? HEALTH_gone : HEALTH_failing;
     if (f->next_check_at >= 0 && now - f->next_check_at > HEALTH_OVERDUE_MS)
@@ -88,6 +90,11 @@ static void say_why(const struct health_facts *f, struct health *h)
         snprintf(h->reason, room, "No check was ever made%s%s.",
                  f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
                  f->next_check_at < 0 ? "" : at);
+        break;
+    case HEALTH_ahead:
+        time_or_never(f->checked_at, at);
+        snprintf(h->reason, room,
+                 "Checked in the future, at %s: the clock was ahead, or is behind.", at);
         break;
     case HEALTH_failing:
     case HEALTH_gone:

@@ -17,6 +17,8 @@
 
 /* Jitter, a busy scheduler and a restart stay below it; a stopped scheduler does not. */
 #define HEALTH_OVERDUE_MS 3600000LL
+/* What was done later than this is no matter of two clocks that differ a little. */
+#define HEALTH_AHEAD_MS 3600000LL
 /* A year and a month: whoever changes every year was read in between; whoever said "304" for longer
  * has never been proven right. */
 #define HEALTH_VERIFIED_MS (400 * DAY_MS)

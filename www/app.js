@@ -25,6 +25,7 @@ const STATES = {
 const HEALTH = {
     ok: "Checks work",
     never_checked: "Never looked at",
+    ahead: "Looked at by a wrong clock",
     failing: "Checks fail",
     gone: "Gone upstream",
     overdue: "A look is overdue",

@@ -47,6 +47,13 @@ static void every_rule(void **state)
     f.next_check_at--;
     assert_string_equal(judged(f), "overdue");
     f = fine();
+    f.checked_at = NOW + HEALTH_AHEAD_MS;
+    assert_string_equal(judged(f), "ok");
+    f.checked_at++;
+    assert_string_equal(judged(f), "ahead");
+    f.failures = 1;
+    assert_string_equal(judged(f), "ahead"); /* nobody knows when it failed */
+    f = fine();
     f.verified_at = NOW - HEALTH_VERIFIED_MS;
     assert_string_equal(judged(f), "ok");
     f.verified_at--;

@@ -121,6 +121,15 @@ freshet check source lines >/dev/null
 has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD does not work here'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
+# ---- a clock that was ahead ------------------------------------------------------------------------
+freshet source add --id jumped --url "$u/check/plain.json" --trigger '{"type":"interval","seconds":3600}'
+FRESHET_NOW=2033-06-01T00:00:00Z freshet check source jumped >/dev/null
+is "looked at in the future is a breach" "$(freshet source list --unhealthy | awk -F '\t' '$1 == "jumped" { print $2 }')" ahead
+has "doctor says that a clock was wrong" "$(freshet doctor)" "^warn${tab}clock${tab}1 sources were looked at in the future"
+run 0 freshet check due --json
+is "due again" "$(echo "$out" | jq -c '[.results[] | select(.source_id == "jumped")] | length')" 1
+is "and in order" "$(freshet source list --unhealthy | grep -c ^jumped)" 0
+
 # ---- health ---------------------------------------------------------------------------------------
 freshet source add --id e1 --url "$u/check/error-1.json"
 freshet source add --id e2 --url "$u/check/error-2.json"
