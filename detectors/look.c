@@ -157,9 +157,15 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
         buf_clear(&k->text);
         return RC_OK;
     }
-    enum shape expected = shape_expected(k->source.media_type, k->source.url, res->content_type);
-    return spool_begin(&k->spool, k->env->spool, expected, shape_of_type(res->content_type),
-                       res->content_length, &k->trouble);
+    enum shape announced = shape_of_type(res->content_type);
+    /* A person who accepts what comes accepts another kind, too. */
+    const char *seen = k->env->accept ? "" : k->result.state.seen_shape;
+    if (*seen && strcmp(seen, "html") != 0 && announced == SHAPE_html)
+        announced = SHAPE_unknown; /* a page that calls itself one, but data is what was there */
+    return spool_begin(
+        &k->spool, k->env->spool,
+        shape_expected_again(k->source.media_type, k->source.url, res->content_type, seen),
+        announced, res->content_length, &k->trouble);
 }
 
 static enum rc on_body(void *ctx, const void *p, size_t n)

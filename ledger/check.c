@@ -43,6 +43,7 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
     col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
     col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
     col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(q, c + 29, ret->seen_shape, sizeof ret->seen_shape);
     col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
 }
 
@@ -120,13 +121,13 @@ static enum rc put_state(struct ledger *l, const struct check_result *r, bool *r
                          struct err *err)
 {
     const struct check_state *s = &r->state;
-    TRY(query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtttii", r->src_no, or_null(s->etag),
+    TRY(query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtttiit", r->src_no, or_null(s->etag),
                   or_null(s->last_modified), or_null(s->validator_url),
                   s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                   s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                   s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
                   s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                  or_null(s->cursor), (int64_t)s->date_doubted, s->writes));
+                  or_null(s->cursor), (int64_t)s->date_doubted, s->writes, or_null(s->seen_shape)));
     *ret_outrun = sqlite3_changes(l->db) == 0;
     return RC_OK;
 }
