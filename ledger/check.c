@@ -43,6 +43,7 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
     col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
     col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
     col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(q, c + 30, ret->refused, sizeof ret->refused);
     col_copy(q, c + 29, ret->seen_shape, sizeof ret->seen_shape);
     col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
 }

@@ -21,14 +21,16 @@
 struct check_state {
     char etag[1024], last_modified[64], validator_url[2048];
     bool has_seen;
-    char seen_shape[16]; /* detectors/shape.h; what these bytes were like, so what is expected next */
+    char seen_shape
+        [16]; /* detectors/shape.h; what these bytes were like, so what is expected next */
     struct sha256 seen_sha;
     int64_t seen_size;
     bool head_refused, date_doubted;
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
-    int64_t writes;         /* how often it was written when it was read: invariant 2 */
+    char refused[48]; /* check_state_get only: why its newest candidate was not taken in; "" else */
+    int64_t writes;   /* how often it was written when it was read: invariant 2 */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
     /* What came before seen_sha; same: a handler found that both say the same (twin.h). */

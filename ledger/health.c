@@ -39,6 +39,8 @@ static enum health_state state_of(const struct health_facts *f, int64_t now)
         return HEALTH_ahead;
     if (f->failures > 0)
         return str_is(f->last_outcome, "gone") ? HEALTH_gone : HEALTH_failing;
+    if (f->refused.n > 0)
+        return HEALTH_refused;
     if (f->next_check_at >= 0 && now - f->next_check_at > HEALTH_OVERDUE_MS)
         return HEALTH_overdue;
     if (f->template)
@@ -110,6 +112,10 @@ static void say_why(const struct health_facts *f, struct health *h)
         }
         snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
                  STR_FMT(f->last_outcome), at);
+        break;
+    case HEALTH_refused:
+        snprintf(h->reason, room, "The newest that was found was not taken in: %.*s.",
+                 STR_FMT(f->refused));
         break;
     case HEALTH_overdue:
         time_or_never(f->next_check_at, at);

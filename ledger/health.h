@@ -38,9 +38,9 @@ struct health_facts {
     bool retired;
     bool template; /* only its calendar is read, so nobody is reached and no byte is digested */
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
-    int64_t removed_at;     /* since when the upstream, or its listing, is without it */
-    int64_t stream_down_at; /* its event stream; 0 or less: up, or it has none */
-    struct str last_outcome;
+    int64_t removed_at;               /* since when the upstream, or its listing, is without it */
+    int64_t stream_down_at;           /* its event stream; 0 or less: up, or it has none */
+    struct str last_outcome, refused; /* refused: a reason code; "" when it was not */
 };
 struct health {
     enum health_state state;

@@ -16,6 +16,7 @@ struct health_facts health_facts_of(const struct source *s, const struct check_s
                                  .next_check_at = st->next_check_at,
                                  .removed_at = source_is_unlisted(s) ? s->unlisted_at : -1,
                                  .stream_down_at = st->stream_down_at,
+                                 .refused = str_of(st->refused),
                                  .last_outcome = str_of(st->last_outcome)};
 }
 

@@ -42,6 +42,11 @@ static void every_rule(void **state)
     f.last_outcome = STR("gone");
     assert_string_equal(judged(f), "gone");
     f = fine();
+    f.refused = STR("WRONG_SHAPE");
+    assert_string_equal(judged(f), "refused");
+    f.failures = 1;
+    assert_string_equal(judged(f), "failing");
+    f = fine();
     f.next_check_at = NOW - HEALTH_OVERDUE_MS;
     assert_string_equal(judged(f), "ok");
     f.next_check_at--;
