@@ -77,6 +77,8 @@ struct fetch_res {
     char content_type[128];         /* "" when absent */
     char content_encoding[32];
     char location[FETCH_URL_MAX]; /* of the final response; "" also when it was refused */
+    char transfer_encoding[16];   /* "" when absent */
+    bool streams;                 /* HTTP/2 and later: the protocol tells where a body ends */
     int64_t content_length;       /* -1 when not announced */
     int64_t retry_after_ms;       /* -1 when absent or unreadable; clamped to a day; with DEFERRED
                                      and HOST_DOWN how long the host is left alone */

@@ -151,6 +151,8 @@ static enum rc read_page(const struct answer *a, struct memo *m, const char **re
                               .content_type = a->res->content_type,
                               .url = url_asked(a),
                               .final_url = a->res->final_url,
+                              .endless = a->res->content_length < 0 && !a->res->streams &&
+                                         a->res->transfer_encoding[0] == '\0',
                               .options = &a->source->manifest,
                               .scratch = &scratch,
                               .to = &m->listing};
