@@ -119,6 +119,14 @@ struct fetch;
 MUST_CHECK enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err);
 void fetch_free(struct fetch **f); /* ends what is in flight without calling on_done */
 
+/* A host (host:port) is left alone for so long; nothing that is known becomes shorter. */
+MUST_CHECK enum rc fetch_pause(struct fetch *f, const char *host, int64_t ms, struct err *err);
+/* Is told of each pause that a host asks for, when it is longer than FETCH_PAUSE_TOLD_MS. Must not call
+ * back in here. */
+#define FETCH_PAUSE_TOLD_MS 60000
+typedef void fetch_pause_fn(void *ctx, const char *host, int64_t ms);
+void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx);
+
 /* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
 MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);
 /* Drives transfers until all have ended, wait_ms have passed (negative: no limit) or the wake

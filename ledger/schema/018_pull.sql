@@ -29,3 +29,9 @@ UPDATE source_state SET refused = (SELECT coalesce(reason, 'FAILED') FROM inbox 
     WHERE src_no IN (SELECT src_no FROM inbox WHERE result = 'failed');
 UPDATE public_checks SET refused = (SELECT refused FROM source_state s WHERE s.src_no = public_checks.src_no)
     WHERE src_no IN (SELECT src_no FROM source_state WHERE refused IS NOT NULL);
+
+-- Hosts that asked to be left alone (Retry-After), so that the next process knows.
+CREATE TABLE host_pauses (
+    host  TEXT PRIMARY KEY, -- host:port
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
