@@ -143,6 +143,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
 static void end_unsent(struct look *k, enum outcome o, const char *why)
 {
     struct verdict v = verdict_of(o, "%s", why);
+    k->result.end = CHECK_UNSENT;
     end(k, &v, NULL, NULL);
 }
 
@@ -234,6 +235,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
                        .told = k->told,
                        .accepted = k->env->accept};
     k->result.http = res->http;
+    k->result.end = (int)res->end;
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
     struct verdict v = judge(k, &a);

@@ -67,6 +67,7 @@ MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
 MUST_CHECK enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t n,
                              struct err *err);
 
+#define CHECK_UNSENT (-1)
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;
@@ -76,6 +77,7 @@ struct check_result {
     enum outcome outcome;
     char detail[256];
     int http, attempts;
+    int end; /* enum fetch_end of the last request; CHECK_UNSENT: nothing was sent. Not stored */
     int64_t bytes_in, bytes_saved;
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */

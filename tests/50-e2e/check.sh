@@ -175,9 +175,11 @@ FRESHET_NOW=2026-07-02T00:00:00Z freshet check source yearly-2026 >/dev/null
 has "a vintage that is not there yet" "$(freshet source show yearly-2026)" 'Not published yet'
 
 # ---- the sum on a terminal ------------------------------------------------------------------------
+freshet source add --id lister --url "$u/check/list.json" --detector manifest
 terminal 120 "$B/freshet check all"
 has "how many, in what time" "$(seen)" ' checked in [0-9.]* s'
 has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (such as e1), 1 timeout (stuck)'
+has "what was wrong, not on which page" "$(seen)" '[0-9] wrong_shape: .*1 HTML where JSON was expected (lister)'
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
 is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
@@ -295,6 +297,10 @@ echo "# both in $(($(date +%s) - begin)) s"
 awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/"j-/, "\"k-") } { print }' "$work/many.json" >"$work/wrong.json"
 run 1 freshet source import "$work/wrong.json"
 has "the one wrong row of 20,000 in JSON" "$err" '^freshet: wrong.json\[15000\]\.url: '
+printf 'id,url,triggers\nx,https://data.example/x,[bad\ny,https://data.example/y,bad\n' >"$work/cells.csv"
+run 1 freshet source import "$work/cells.csv"
+has "a cell that is no JSON" "$err" '^freshet: cells.csv:2: triggers: the cell is not valid JSON: .*column 2'
+has "and one that is text" "$err" '^freshet: cells.csv:3: triggers: must be a list'
 awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/^c-/, "d-") } { print }' "$work/many.csv" >"$work/wrong.csv"
 run 1 freshet source import "$work/wrong.csv"
 has "and in CSV, by line" "$err" '^freshet: wrong.csv:15001: url: '
