@@ -25,9 +25,10 @@
 #include "ledger/inbox.h"
 #include "ledger/trigger.h"
 
-#define DUE_MAX 10000000 /* sources in one go; more than any instance has */
-#define DRIVE_MS 100     /* between two looks at the progress line and at Ctrl-C */
-#define WAIT_MS 50       /* between two looks at what another handler is working on */
+#define ONE_MEMORY (16u << 20) /* the longest declaration, several times over */
+#define DUE_MAX 10000000       /* sources in one go; more than any instance has */
+#define DRIVE_MS 100           /* between two looks at the progress line and at Ctrl-C */
+#define WAIT_MS 50             /* between two looks at what another handler is working on */
 
 struct check {
     struct cli *c;
@@ -70,8 +71,7 @@ static enum rc want(struct check *k, int64_t src_no)
 {
     if (k->n_todo == k->todo_room) {
         size_t room = k->todo_room ? k->todo_room * 2 : 256;
-        int64_t *todo =
-            arena_resize(&k->c->arena, k->todo, k->todo_room * sizeof *todo, room * sizeof *todo);
+        int64_t *todo = reallocarray(k->todo, room, sizeof *todo);
         if (!todo)
             return err_set(&k->c->err, RC_NOMEM, "", "no memory for so many sources");
         k->todo = todo;
@@ -81,22 +81,29 @@ static enum rc want(struct check *k, int64_t src_no)
     return RC_OK;
 }
 
-static enum rc want_active(void *ctx, const struct source *s, struct err *err)
-{
-    struct check *k = ctx;
-    (void)err;
-    if (s->retired_at >= 0 || source_is_unlisted(s))
-        return RC_OK;
-    if (k->trigger >= 0 && !trigger_of_type(s, (enum trigger_type)k->trigger, (int)k->month))
-        return RC_OK;
-    return want(k, s->no);
-}
-
 static enum rc want_due(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
 {
     (void)due_at;
     (void)err;
     return want(ctx, src_no);
+}
+
+/* Of those that were collected, the ones with the trigger that was asked for. */
+static enum rc keep_triggered(struct check *k)
+{
+    struct cli *c = k->c;
+    CLEANUP(arena_release) struct arena a;
+    size_t kept = 0;
+    arena_init(&a, ONE_MEMORY);
+    for (size_t i = 0; i < k->n_todo; i++) {
+        bool wanted;
+        TRY(trigger_wanted(c->ledger, &a, k->todo[i], (enum trigger_type)k->trigger, (int)k->month,
+                           &wanted, &c->err));
+        if (wanted)
+            k->todo[kept++] = k->todo[i];
+    }
+    k->n_todo = kept;
+    return RC_OK;
 }
 
 static enum rc want_one(struct check *k, bool by_url)
@@ -143,10 +150,10 @@ static enum rc collect(struct check *k)
     k->because = "requested";
     if (strcmp(what, "source") == 0 || strcmp(what, "url") == 0)
         return want_one(k, strcmp(what, "url") == 0);
-    if (strcmp(what, "all") == 0)
-        return check_active(c->ledger, want_due, k, &c->err);
-    if (strcmp(what, "due") != 0)
-        return source_each(c->ledger, 0, want_active, k, &c->err);
+    if (strcmp(what, "due") != 0) {
+        TRY(check_active(c->ledger, want_due, k, &c->err));
+        return k->trigger >= 0 ? keep_triggered(k) : RC_OK;
+    }
     k->because = NULL;
     TRY(mend_clock(k));
     return check_due(c->ledger, clock_now(), DUE_MAX, want_due, k, &c->err);
@@ -496,5 +503,6 @@ int cmd_check(struct cli *c)
     struct check k = {.c = c, .report = {.c = c}};
     int code = check(&k);
     lines_close(&k.report.lines);
+    free(k.todo);
     return code;
 }

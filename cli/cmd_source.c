@@ -164,7 +164,7 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     yyjson_mut_doc_set_root(l.doc, root);
     struct health h = health_now(s, st);
     struct learned learned;
-    state_learned(st, &c->inst.conf, &learned);
+    state_learned(s, st, &c->inst.conf, &learned);
     yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
     yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
     if (add_stream_json(c, l.doc, root, s) != RC_OK)
@@ -222,7 +222,7 @@ static void print_health(const struct cli *c, const struct source *s, const stru
 {
     struct health h = health_now(s, st);
     struct learned learned;
-    state_learned(st, &c->inst.conf, &learned);
+    state_learned(s, st, &c->inst.conf, &learned);
     printf("%s%-14s %s%s%s\n", cli_on(c, CLI_BOLD), "health",
            cli_on(c, health_breach(h.state) ? CLI_BAD : CLI_GOOD), health_name(h.state),
            cli_off(c));

@@ -221,7 +221,9 @@ static void print_detectors(void)
         "For detector `manifest`: how a listing is read; each entry becomes a source of its own. All\n"
         "members are texts and optional. `key` to `last_modified` name the member or column that holds\n"
         "the fact; one that starts with a slash is a pointer into the entry. `freshet manifest build`\n"
-        "shows what they lead to.\n\n"
+        "shows what they lead to. A listing that tells neither version, ETag, date, size nor digest of an\n"
+        "entry cannot tell that its bytes changed either: `check` counts such entries, and `source show`\n"
+        "says so. Watch them as sources of their own with detector `etag` then.\n\n"
         "| member | type | meaning | when absent |\n|---|---|---|---|");
 #define X(name, kind, help) print_option(#name, kind, help);
 #include "ledger/manifest_fields.def"

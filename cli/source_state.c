@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "detectors/etag.h"
+#include "detectors/manifest.h"
 
 yyjson_mut_val *state_json(yyjson_mut_doc *d, const struct check_state *st)
 {
@@ -62,7 +63,16 @@ static void learn(struct learned *l, const char *fmt, ...)
     va_end(ap);
 }
 
-void state_learned(const struct check_state *st, const struct conf *conf, struct learned *ret)
+/* What an entry does not tell is not seen to change; what can be done is said with it. */
+static void learn_blind(struct learned *l, int64_t blind)
+{
+    learn(l, "Of %lld of its entries the listing tells no version, date, size or digest:",
+          (long long)blind);
+    learn(l, "changes of their bytes go unseen. Name a field that does, or watch them by etag.");
+}
+
+void state_learned(const struct source *s, const struct check_state *st, const struct conf *conf,
+                   struct learned *ret)
 {
     struct learned l = {0};
     bool flapping = st->etag_flaps >= ETAG_FLAPS_MAX;
@@ -74,6 +84,8 @@ void state_learned(const struct check_state *st, const struct conf *conf, struct
     else if (st->etag_flaps > 0)
         learn(&l, "Its ETag moved %lld of %d times while the bytes did not; then it is not used.",
               (long long)st->etag_flaps, ETAG_FLAPS_MAX);
+    if (strcmp(s->detector, "manifest") == 0 && manifest_blind(st) > 0)
+        learn_blind(&l, manifest_blind(st));
     if (st->has_seen && !*st->etag && !*st->last_modified && !*st->cursor)
         learn(&l, "It gives no validator: every check reads the whole object.");
     else if (strncmp(st->etag, "W/", 2) == 0)

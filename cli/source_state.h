@@ -12,11 +12,12 @@ yyjson_mut_val *health_json(yyjson_mut_doc *d, const struct health *h);
 struct health health_now(const struct source *s, const struct check_state *st);
 
 /* What the engine has learned to do differently, a sentence each; n is how many. */
-#define LEARNED_MAX 6
+#define LEARNED_MAX 8
 struct learned {
     char text[LEARNED_MAX][160];
     size_t n;
 };
-void state_learned(const struct check_state *st, const struct conf *conf, struct learned *ret);
+void state_learned(const struct source *s, const struct check_state *st, const struct conf *conf,
+                   struct learned *ret);
 
 #endif

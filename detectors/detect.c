@@ -235,12 +235,23 @@ static void remember_next(struct detect *d, const int64_t *src_nos, size_t n)
     memcpy(d->next, src_nos, d->n_next * sizeof *src_nos);
 }
 
+/* They stand in the order in which they were asked for. */
 static void drop_stale(struct detect *d, int64_t now)
 {
     for (struct look *k; (k = TAILQ_FIRST(&d->ahead)) && now - k->asked_at > DETECT_AHEAD_MS;) {
         leave_ahead(d, k);
         put_idle(d, k);
     }
+}
+
+/* The look of this source, if it was read ahead and not too long ago. */
+static struct look *take_ahead(struct detect *d, int64_t src_no)
+{
+    drop_stale(d, clock_mono());
+    struct look *k = find(d->ahead_by_source, src_no);
+    if (k)
+        leave_ahead(d, k);
+    return k;
 }
 
 /* Those that are under way are not read before their commit (invariant 8). */
@@ -279,12 +290,6 @@ static void take_asked(struct detect *d)
 }
 
 /* ---- one check ------------------------------------------------------------------------------- */
-
-/* Is it this source's own fault that it could not be loaded? */
-static bool is_unreadable(enum rc rc)
-{
-    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
-}
 
 /* What stands for a source that cannot be read, so that its check can end like any other. */
 static enum rc load_unreadable(struct detect *d, struct look *k, int64_t src_no, struct err *err)
@@ -339,15 +344,13 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
                    struct err *err)
 {
     enum rc rc = RC_OK;
-    struct look *k = find(d->ahead_by_source, src_no);
-    if (k)
-        leave_ahead(d, k);
-    else if ((k = take_look(d)))
+    struct look *k = take_ahead(d, src_no);
+    if (!k && (k = take_look(d)))
         rc = look_load(k, d->ledger, src_no, err);
-    else
+    if (!k)
         return err_set(err, RC_NOMEM, "", "no memory for another check");
     struct err why;
-    bool unreadable = is_unreadable(rc);
+    bool unreadable = source_is_unreadable(rc);
     if (unreadable) {
         why = *err;
         rc = load_unreadable(d, k, src_no, err);

@@ -14,7 +14,8 @@
  *      receipt, named by number and as withheld as can be, and is made again in HOPELESS_MS.
  *   7. So does a result that the ledger refuses. When not even its failure can be recorded, it is
  *      dropped, and stays due (detect_on_dropped); the others of its batch are committed.
- *   8. No check begins with a state from before the commit of the last one of its source.
+ *   8. No check begins with a state from before the commit of the last one of its source, nor with what
+ *      was read more than DETECT_AHEAD_MS ago.
  */
 #ifndef FRESHET_DETECTORS_DETECT_H
 #define FRESHET_DETECTORS_DETECT_H
@@ -29,7 +30,7 @@
 
 /* Sources of a list that come next are read while a batch is committed, at most so many. What was read
  * longer ago than this is read again: others may have changed it. */
-#define DETECT_AHEAD (4 * DETECT_BATCH)
+#define DETECT_AHEAD (2 * DETECT_BATCH)
 #define DETECT_AHEAD_MS 500
 
 #define HOPELESS_MS DAY_MS /* somebody has to mend the declaration or the ledger first */

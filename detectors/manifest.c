@@ -52,14 +52,49 @@ static struct verdict refused(const struct memo *m, const struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The cursor holds the language and the number of entries of the last listing: "s3 1200". */
+/* The cursor holds the language of the last listing, the number of its entries, and how many of them
+ * are blind, if any: "s3 1200 37". */
+static void put_cursor(struct check_state *st, const struct memo *m, size_t blind)
+{
+    int n = snprintf(st->cursor, sizeof st->cursor, "%s %zu", manifest_format_name(m->format),
+                     m->listing.n);
+    if (blind > 0)
+        snprintf(st->cursor + n, sizeof st->cursor - (size_t)n, " %zu", blind);
+}
+
+/* The nth number of the cursor; 0 when it is not there. */
+static int64_t cursor_number(const struct check_state *st, int nth)
+{
+    struct str rest = str_of(st->cursor), word;
+    int64_t n = 0;
+    for (int i = 0; i <= nth; i++)
+        if (!str_next(&rest, ' ', &word))
+            return 0;
+    return str_to_i64(word, &n) == RC_OK ? n : 0;
+}
+
 static int64_t entries_before(const struct check_state *st, struct str *ret_format)
 {
     struct str rest = str_of(st->cursor);
-    int64_t n = 0;
     *ret_format = (struct str){0};
-    if (!st->has_seen || !str_next(&rest, ' ', ret_format) || str_to_i64(rest, &n) != RC_OK)
+    if (!st->has_seen || !str_next(&rest, ' ', ret_format))
         return 0;
+    return cursor_number(st, 1);
+}
+
+int64_t manifest_blind(const struct check_state *st)
+{
+    return cursor_number(st, 2);
+}
+
+/* Nothing of it can move but its name: bytes that change behind it leave the listing as it was. */
+static size_t count_blind(const struct listing *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct listing_entry *e = &l->entries[i];
+        n += !e->version && !e->etag && !e->last_modified && !e->sha256 && e->size < 0;
+    }
     return n;
 }
 
@@ -102,12 +137,15 @@ static struct verdict judge_listing(struct check_state *st, const struct answer 
     v = etag_judge(st, &whole, now);
     if (outcome_failure(v.outcome))
         return v;
-    snprintf(st->cursor, sizeof st->cursor, "%s %zu", manifest_format_name(m->format),
-             m->listing.n);
-    snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s%s", m->listing.n,
-             m->listing.n == 1 ? "entry" : "entries", m->pages, m->pages > 1 ? "s" : "",
-             m->readings > 0 ? ", read again" : "",
-             m->first.why == ASK_AUDIT ? ", digest audit" : "");
+    size_t blind = count_blind(&m->listing);
+    put_cursor(st, m, blind);
+    int n = snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s%s", m->listing.n,
+                     m->listing.n == 1 ? "entry" : "entries", m->pages, m->pages > 1 ? "s" : "",
+                     m->readings > 0 ? ", read again" : "",
+                     m->first.why == ASK_AUDIT ? ", digest audit" : "");
+    if (blind > 0)
+        snprintf(v.detail + n, sizeof v.detail - (size_t)n,
+                 "; of %zu it tells no version, date, size or digest", blind);
     v.content = content;
     return v;
 }

@@ -15,7 +15,9 @@
  *      manifest.format says which.
  *   5. News from several pages counts when two readings in a row name the same entries (not S3's: its
  *      pages begin behind a key): what shifts over the edge of a page while they are read is not gone.
- *   6. The next page is of the origin that the source names, which its headers are meant for.
+ *   6. An entry of which the listing tells nothing but the name is counted (manifest_blind): when its bytes
+ *      change, nobody notices here.
+ *   7. The next page is of the origin that the source names, which its headers are meant for.
  */
 #ifndef FRESHET_DETECTORS_MANIFEST_H
 #define FRESHET_DETECTORS_MANIFEST_H
@@ -27,5 +29,8 @@
 #define MANIFEST_MEMORY_MAX (256u << 20) /* LISTING_MAX entries and their canonical form */
 
 extern const struct detector manifest_detector;
+
+/* Of how many entries did the last listing tell neither version, ETag, date, size nor digest? */
+int64_t manifest_blind(const struct check_state *st);
 
 #endif

@@ -5,7 +5,9 @@
 #include "ledger/trigger.h"
 
 #define ORDERS_MAX 16            /* side by side; more wait in the ledger */
-#define PAGE 256                 /* sources of an order known at a time */
+#define PAGE 256                 /* sources of an order read at a time */
+#define WAITING_MAX 65536        /* of an order, known and not added: half a MiB */
+#define RUN 1024                 /* sources offered at once; more than there is ever room for */
 #define ORDER_MEMORY (16u << 20) /* a request and one source, read and forgotten */
 
 /* Which sources an order means. */
@@ -15,19 +17,19 @@ struct wanted {
 };
 
 struct order {
-    int64_t no;               /* of the request; 0: free place */
-    bool every;               /* all sources up to last_no that match, else only those in page */
-    int trigger;              /* enum trigger_type, -1: any */
-    int64_t last_no, read_no; /* newest source when it was taken; read so far */
-    int64_t page[PAGE];       /* sources to be added next */
-    size_t n;
+    int64_t no;  /* of the request; 0: free place */
+    int trigger; /* enum trigger_type, -1: any */
+    int64_t last_no,
+        read_no;        /* newest source when it was taken; read so far. Both 0 for one source */
+    int64_t *todo;      /* known and not added */
+    size_t n, room, at; /* at: those before it were offered on this lap */
     int64_t added, ended;
 };
 
 struct orders {
     struct ledger *ledger;
-    struct arena arena;
-    int64_t taken_no; /* newest request that was taken */
+    struct arena arena, one; /* a request; a declaration */
+    int64_t taken_no;        /* newest request that was taken */
     struct order all[ORDERS_MAX];
 };
 
@@ -38,6 +40,7 @@ enum rc orders_new(struct ledger *l, struct orders **ret, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory for check requests");
     o->ledger = l;
     arena_init(&o->arena, ORDER_MEMORY);
+    arena_init(&o->one, ORDER_MEMORY);
     *ret = o;
     return RC_OK;
 }
@@ -46,53 +49,75 @@ void orders_free(struct orders **o)
 {
     if (!*o)
         return;
+    for (int i = 0; i < ORDERS_MAX; i++)
+        free((*o)->all[i].todo);
     arena_release(&(*o)->arena);
+    arena_release(&(*o)->one);
     free(*o);
     *o = NULL;
 }
 
 /* ---- which sources --------------------------------------------------------------------------- */
 
-static bool matches(const struct order *w, const struct source *s)
-{
-    if (s->retired_at >= 0 || source_is_unlisted(s))
-        return false;
-    return w->trigger < 0 || trigger_of_type(s, (enum trigger_type)w->trigger, 0);
-}
-
-struct counting {
-    struct order *order;
-    int64_t n;
+struct page {
+    int64_t nos[PAGE];
+    size_t n;
+    int64_t read_no; /* read so far; the next page begins behind it */
+    bool end;
 };
 
-static enum rc count_one(void *ctx, const struct source *s, struct err *err)
+static enum rc collect(void *ctx, int64_t src_no, int64_t due_at, struct err *err)
 {
-    struct counting *c = ctx;
-    (void)err;
-    c->n += matches(c->order, s);
-    c->order->last_no = s->no;
+    struct page *p = ctx;
+    (void)due_at, (void)err;
+    p->nos[p->n++] = src_no;
     return RC_OK;
 }
 
-/* RC_BUSY ends the walk: the page is full. */
-static enum rc collect_one(void *ctx, const struct source *s, struct err *err)
+/* Numbers only, but where the order is for a kind of trigger: a declaration that cannot be read is its
+ * own check's trouble. */
+static enum rc read_page(struct orders *o, int trigger, struct page *p, struct err *err)
 {
-    struct order *w = ctx;
-    if (w->n == PAGE || s->no > w->last_no)
-        return err_set(err, RC_BUSY, "", "enough");
-    w->read_no = s->no;
-    if (matches(w, s))
-        w->page[w->n++] = s->no;
+    size_t kept = 0;
+    p->n = 0;
+    TRY(check_active_after(o->ledger, p->read_no, PAGE, collect, p, err));
+    p->end = p->n < PAGE;
+    if (p->n > 0)
+        p->read_no = p->nos[p->n - 1];
+    for (size_t i = 0; i < p->n; i++) {
+        bool wanted = true;
+        if (trigger >= 0)
+            TRY(trigger_wanted(o->ledger, &o->one, p->nos[i], (enum trigger_type)trigger, 0,
+                               &wanted, err));
+        if (wanted)
+            p->nos[kept++] = p->nos[i];
+    }
+    p->n = kept;
+    return RC_OK;
+}
+
+static enum rc reserve(struct order *w, size_t n, struct err *err)
+{
+    if (w->n + n <= w->room)
+        return RC_OK;
+    size_t room = 2 * w->room > w->n + n ? 2 * w->room : w->n + n;
+    int64_t *todo = reallocarray(w->todo, room, sizeof *todo);
+    if (!todo)
+        return err_set(err, RC_NOMEM, "", "no memory for an order");
+    w->todo = todo;
+    w->room = room;
     return RC_OK;
 }
 
 static enum rc next_page(struct orders *o, struct order *w, struct err *err)
 {
-    w->n = 0;
-    enum rc rc = source_each(o->ledger, w->read_no, collect_one, w, err);
-    if (rc == RC_OK)
-        w->read_no = w->last_no;
-    return rc == RC_BUSY ? RC_OK : rc;
+    struct page p = {.read_no = w->read_no};
+    TRY(reserve(w, PAGE, err));
+    TRY(read_page(o, w->trigger, &p, err));
+    for (size_t i = 0; i < p.n && p.nos[i] <= w->last_no; i++)
+        w->todo[w->n++] = p.nos[i];
+    w->read_no = p.end ? w->last_no : p.read_no;
+    return RC_OK;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -124,7 +149,8 @@ static enum rc want_one(struct orders *o, const struct wanted *w, struct order *
         return err_set(err, RC_GONE, "source", "the source is retired");
     if (source_is_unlisted(&s))
         return err_set(err, RC_GONE, "source", "its listing no longer names it");
-    ret->page[ret->n++] = s.no;
+    TRY(reserve(ret, 1, err));
+    ret->todo[ret->n++] = s.no;
     *ret_total = 1;
     return RC_OK;
 }
@@ -132,14 +158,14 @@ static enum rc want_one(struct orders *o, const struct wanted *w, struct order *
 static enum rc want_many(struct orders *o, const struct wanted *w, struct order *ret,
                          int64_t *ret_total, struct err *err)
 {
-    struct counting c = {ret, 0};
+    struct page p = {0};
     enum trigger_type type = TRIGGER_MANUAL;
     if (w->trigger && trigger_parse(w->trigger, &type) != RC_OK)
         return err_set(err, RC_INVALID, "trigger", "no such kind of trigger");
     ret->trigger = w->trigger ? (int)type : -1;
-    ret->every = true;
-    TRY(source_each(o->ledger, 0, count_one, &c, err));
-    *ret_total = c.n;
+    for (*ret_total = 0; !p.end; *ret_total += (int64_t)p.n)
+        TRY(read_page(o, ret->trigger, &p, err));
+    ret->last_no = p.read_no;
     return RC_OK;
 }
 
@@ -165,8 +191,7 @@ static enum rc take_one(struct orders *o, struct order *place, int64_t now, stru
     int64_t total = 0;
     arena_reset(&o->arena);
     TRY(request_next(o->ledger, &o->arena, o->taken_no, &r, err));
-    memset(place, 0, sizeof *place);
-    place->trigger = -1;
+    *place = (struct order){.trigger = -1};
     o->taken_no = r.no;
     enum rc rc = understand(o, &r, place, &total, err);
     if (is_refusal(rc))
@@ -192,47 +217,50 @@ enum rc orders_take(struct orders *o, int64_t now, struct err *err)
 
 static bool all_added(const struct order *w)
 {
-    return w->n == 0 && (!w->every || w->read_no >= w->last_no);
+    return w->n == 0 && w->read_no >= w->last_no;
 }
 
-static enum rc add_check(struct order *w, int64_t src_no, struct detect *d, bool *ret_added,
-                         struct err *err)
+/* How many in a row have no check under way? */
+static size_t run_length(const struct order *w, const struct detect *d)
 {
-    size_t n, full;
-    *ret_added = false;
-    if (detect_has(d, src_no))
+    size_t n = 0;
+    while (n < RUN && w->at + n < w->n && !detect_has(d, w->todo[w->at + n]))
+        n++;
+    return n;
+}
+
+/* Offers some, from `at` on. Those that have to wait for their host or for another check of theirs stay
+ * and are passed by. *ret_more: going on makes sense. */
+static enum rc feed_some(struct order *w, struct detect *d, bool *ret_more, struct err *err)
+{
+    size_t gone = 0, full = 0, run = run_length(w, d);
+    int64_t *from = w->todo + w->at;
+    if (run == 0) {
+        w->at++;
         return RC_OK;
-    TRY(detect_add_some(d, &src_no, 1, "requested", w->no, &n, &full, err));
-    *ret_added = n > full;
-    w->added += *ret_added;
-    return RC_OK;
-}
-
-/* Those that have to wait, for another check of theirs or for their host, stay on the page and let
- * the others of it pass. */
-static enum rc feed_page(struct order *w, struct detect *d, struct err *err)
-{
-    enum rc rc = RC_OK;
-    size_t left = 0;
-    for (size_t i = 0; i < w->n; i++) {
-        bool added = false;
-        if (rc == RC_OK)
-            rc = add_check(w, w->page[i], d, &added, err);
-        if (!added)
-            w->page[left++] = w->page[i];
     }
-    w->n = left;
+    enum rc rc = detect_add_some(d, from, run, "requested", w->no, &gone, &full, err);
+    memmove(from + full, from + gone, (w->n - w->at - gone) * sizeof *from);
+    w->n -= gone - full;
+    w->at += full;
+    w->added += (int64_t)(gone - full);
+    *ret_more = gone == run;
     return rc;
 }
 
+/* To the end of a lap over those that wait, and on to others as long as there is room. */
 static enum rc feed_one(struct orders *o, struct order *w, struct detect *d, struct err *err)
 {
-    while (!all_added(w)) {
-        if (w->n == 0)
+    bool more = true;
+    if (w->at >= w->n)
+        w->at = 0;
+    while (more && detect_has_room(d)) {
+        if (w->at < w->n)
+            TRY(feed_some(w, d, &more, err));
+        else if (w->read_no < w->last_no && w->n + PAGE <= WAITING_MAX)
             TRY(next_page(o, w, err));
-        TRY(feed_page(w, d, err));
-        if (w->n > 0)
-            return RC_OK;
+        else
+            break;
     }
     return RC_OK;
 }
@@ -259,7 +287,8 @@ enum rc orders_finish(struct orders *o, int64_t now, struct err *err)
         if (w->no == 0 || !all_added(w) || w->ended < w->added)
             continue;
         TRY(request_finish(o->ledger, w->no, true, "", now, err));
-        w->no = 0;
+        free(w->todo);
+        *w = (struct order){0};
     }
     return RC_OK;
 }

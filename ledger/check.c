@@ -287,11 +287,17 @@ enum rc check_due(struct ledger *l, int64_t now, int64_t max, check_due_fn *fn, 
     return check_due_after(l, now, INT64_MIN, 0, max, fn, ctx, err);
 }
 
-enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err)
+enum rc check_active_after(struct ledger *l, int64_t after_no, int64_t max, check_due_fn *fn,
+                           void *ctx, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_CHECK_ACTIVE, &q, err, ""));
+    TRY(query_open(l, Q_CHECK_ACTIVE, &q, err, "ii", after_no, max));
     return hand_out(l, &q, fn, ctx, err);
+}
+
+enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err)
+{
+    return check_active_after(l, 0, -1, fn, ctx, err); /* -1: no limit */
 }
 
 enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err)

@@ -123,6 +123,9 @@ MUST_CHECK enum rc check_due_after(struct ledger *l, int64_t now, int64_t after_
 /* Every source that is not retired nor missing from its listing, by number; due_at is -1. fn only
  * collects: the read is open. */
 MUST_CHECK enum rc check_active(struct ledger *l, check_due_fn *fn, void *ctx, struct err *err);
+/* Those behind a number, at most `max`: a walk in pages. */
+MUST_CHECK enum rc check_active_after(struct ledger *l, int64_t after_no, int64_t max,
+                                      check_due_fn *fn, void *ctx, struct err *err);
 /* Earliest next_check_at, -1 when nothing is scheduled. */
 MUST_CHECK enum rc check_next_due(struct ledger *l, int64_t *ret, struct err *err);
 

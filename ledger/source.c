@@ -24,6 +24,11 @@ int64_t source_first_due(const struct source *s, int64_t now)
     return s->n_triggers ? -1 : now;
 }
 
+bool source_is_unreadable(enum rc rc)
+{
+    return rc == RC_INVALID || rc == RC_TOO_LARGE || rc == RC_CONFLICT;
+}
+
 bool source_is_entry(const struct source *s)
 {
     return s->parent_no && s->unlisted_at >= 0;

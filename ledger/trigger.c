@@ -1,4 +1,4 @@
-/* trigger: see the header. Pure. */
+/* trigger: see the header. */
 #include "ledger/trigger.h"
 
 /* A season may go over the end of the year: November to February holds January. */
@@ -17,6 +17,19 @@ bool trigger_of_type(const struct source *s, enum trigger_type type, int month)
             return true;
     }
     return false;
+}
+
+enum rc trigger_wanted(struct ledger *l, struct arena *a, int64_t src_no, enum trigger_type type,
+                       int month, bool *ret, struct err *err)
+{
+    struct source s;
+    enum rc rc = source_by_no(l, a, src_no, &s, err);
+    if (rc == RC_OK)
+        *ret = trigger_of_type(&s, type, month);
+    else if (source_is_unreadable(rc))
+        *ret = true;
+    arena_reset(a);
+    return source_is_unreadable(rc) ? RC_OK : rc;
 }
 
 static void put_words(struct buf *b, const struct trigger *t)

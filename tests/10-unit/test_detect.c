@@ -371,6 +371,16 @@ static void looks_are_used_again(void **state)
     assert_int_equal(state_of(&bare).checks, 1);
 }
 
+static void tamper(const char *sql)
+{
+    sqlite3 *db;
+    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
 /* D5: as many as its host may have, in order; the rest is left to the caller, for another time. */
 static void some_at_a_time(void **state)
 {
@@ -397,6 +407,58 @@ static void some_at_a_time(void **state)
     assert_int_equal(n, 1);
     assert_ok(detect_finish(t.detect, &err));
     assert_int_equal(t.done, ROOM / 2 + 1);
+}
+
+/* D8: a source is checked while it is being read ahead; its next check knows of that one. */
+#define PATIENCE_MARGIN 60 /* more than are passed by before a pause */
+static void read_ahead_is_never_old(void **state)
+{
+    (void)state;
+    enum { SHARE = (8 + 2 * DETECT_BATCH) / 2, LATE = PATIENCE_MARGIN + 40, MANY = SHARE + LATE };
+    static struct source s[MANY];
+    static int64_t nos[MANY];
+    size_t n, full, open = 1, next = MANY - 40;
+    t.inst.conf.per_host_rate = 0;
+    many_sources(s, MANY, "/a");
+    for (int i = 0; i < MANY; i++)
+        nos[i] = s[i].no;
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_true(n <= next); /* the others come next, and will be read ahead */
+    for (; open > 0 && next < MANY; next++) {
+        assert_ok(detect_drive(t.detect, 2, &open, &err));
+        assert_ok(detect_add(t.detect, &s[next], "requested", 0, &err));
+    }
+    assert_ok(detect_finish(t.detect, &err));
+    for (size_t i = MANY - 40; i < next; i++)
+        assert_ok(detect_add(t.detect, &s[i], "requested", 0, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    for (size_t i = MANY - 40; i < next; i++)
+        assert_int_equal(state_of(&s[i]).checks, 2);
+}
+
+/* D8: what was read ahead and not used is read again when its time is over: it may have been declared
+ * anew meanwhile. */
+static void read_ahead_does_not_keep(void **state)
+{
+    (void)state;
+    enum { MANY = 400 };
+    static struct source s[MANY];
+    static int64_t nos[MANY];
+    size_t n, full, open = 1;
+    t.inst.conf.per_host_rate = 0;
+    many_sources(s, MANY, "/a");
+    for (int i = 0; i < MANY; i++)
+        nos[i] = s[i].no;
+    assert_ok(detect_add_some(t.detect, nos, MANY, "requested", 0, &n, &full, &err));
+    assert_true(n < MANY); /* so the last one is read ahead */
+    while (open > 0)
+        assert_ok(detect_drive(t.detect, 20, &open, &err));
+    tamper("UPDATE sources SET spec = '{\"id\":\"odd\",\"no_such\":1}'");
+    for (int64_t until = clock_mono() + DETECT_AHEAD_MS + 1; clock_mono() < until;)
+        assert_ok(detect_drive(t.detect, 20, &open, &err));
+    assert_ok(detect_add(t.detect, &s[MANY - 1], "requested", 0, &err));
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.by_outcome[OUTCOME_blocked], 1);
 }
 
 /* D5: hosts that take all they can get still leave room, each port being a host. */
@@ -479,16 +541,6 @@ static void retired_while_under_way(void **state)
 }
 
 /* What stands in the ledger is changed behind its back. */
-static void tamper(const char *sql)
-{
-    sqlite3 *db;
-    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s", sqlite3_errmsg(db));
-    sqlite3_close(db);
-}
-
 /* D6: it fails with a receipt, and nobody else does. */
 static void unreadable_declaration(void **state)
 {
@@ -650,6 +702,50 @@ static void more_sources_than_a_page(void **state)
     assert_int_equal(t.done, MANY);
 }
 
+/* O4: sources of a slow host at the front, more of them than a page holds. */
+static void slow_ones_in_front(void **state)
+{
+    (void)state;
+    enum { SLOW = 700, QUICK = 20 };
+    assert_ok(ledger_begin(t.ledger, &err));
+    for (int i = 0; i < SLOW + QUICK; i++)
+        declare_at(arena_printf(&t.arena, "s%d", i),
+                   i < SLOW ? arena_printf(&t.arena, "http://127.0.0.1:1/%d", i)
+                            : arena_printf(&t.arena, "http://%s/a", t.host),
+                   "");
+    assert_ok(ledger_commit(t.ledger, &err));
+    static const char *hosts[] = {"127.0.0.1"};
+    t.inst.conf.allow_hosts = (struct conf_list){hosts, 1};
+    t.inst.conf.breaker_failures = 1000000;
+    t.inst.conf.per_host_rate = 1; /* so slow that it cannot be done with */
+    detect_free(&t.detect);
+    assert_ok(detect_new(t.ledger, &t.inst, on_done, &t, &t.detect, &err));
+    const char *id = order("{\"all\":true}");
+    while (t.by_outcome[OUTCOME_new] == 0)
+        work_off(1);
+    struct check_request r;
+    assert_ok(request_get(t.ledger, &t.arena, id, &r, &err));
+    assert_string_equal(r.state, "running");
+    assert_int_equal(r.total, SLOW + QUICK);
+    assert_true(t.done < SLOW);
+}
+
+/* O4: an order is not refused for one declaration that cannot be read; that one is told. */
+static void orders_with_an_unreadable_declaration(void **state)
+{
+    (void)state;
+    source("a", "/a", ",\"triggers\":[{\"type\":\"annual\",\"month\":7}]");
+    source("odd", "/a", "");
+    source("b", "/a", "");
+    tamper("UPDATE sources SET spec = '{\"id\":\"odd\",\"no_such\":1}' WHERE id = 'odd'");
+    const char *all = order("{\"all\":true}");
+    work_off_all(3);
+    assert_order(all, "done", 3, "{\"blocked\":1,\"new\":2}");
+    const char *annual = order("{\"trigger\":\"annual\"}");
+    work_off_all(5);
+    assert_order(annual, "done", 2, "{\"blocked\":1,\"not_modified\":1}");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -664,6 +760,8 @@ int main(void)
         TEST(secrets),
         TEST(looks_are_used_again),
         TEST(some_at_a_time),
+        TEST(read_ahead_is_never_old),
+        TEST(read_ahead_does_not_keep),
         TEST(room_for_late_hosts),
         TEST(many_checks),
         TEST(abandoned_checks),
@@ -674,6 +772,8 @@ int main(void)
         TEST(orders_side_by_side),
         TEST(orders_left_behind),
         TEST(more_sources_than_a_page),
+        TEST(slow_ones_in_front),
+        TEST(orders_with_an_unreadable_declaration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* The fetch engine: many requests at once, and their places. */
+#include <sys/socket.h>
 #include "tests/10-unit/fetch_world.h"
 
 enum { MANY = 500 };
@@ -56,6 +57,32 @@ static void slow_route(int delay_ms)
     struct route r = {.path = "/slow", .manner = KEEP, .uses = -1, .delay_ms = delay_ms};
     snprintf(r.reply, sizeof r.reply, "HTTP/1.1 204 X\r\n\r\n");
     server_add(&here, r);
+}
+
+/* Invariants 1 and 3 of fetch_poll.c: what waits in the cache stays in epoll, its end wakes the loop once,
+ * and its number is another socket's then. */
+static void idle_connections_are_left_alone(void **state)
+{
+    (void)state;
+    size_t fd = 0;
+    server_route(&here, "/a", KEEP, "HTTP/1.1 304 X\r\nETag: \"a\"\r\n\r\n");
+    start_many(1, "127.0.0.1", "/a");
+    drain(1, 304);
+    while (fd < f->n_fds && !f->fds[fd].ours)
+        fd++;
+    assert_true(fd < f->n_fds);
+    assert_int_equal(f->fds[fd].wanted, 0);
+    assert_int_not_equal(f->fds[fd].told, 0);
+    assert_int_equal(shutdown((int)fd, SHUT_RDWR), 0); /* as if the server had closed it */
+    assert_false(fetch_poll(f, 10000));
+    assert_int_equal(f->fds[fd].told, 0);
+    int64_t from = clock_mono();
+    assert_false(fetch_poll(f, 50));
+    assert_true(clock_mono() - from >= 45);
+    many[0].done = 0;
+    start_many(1, "127.0.0.1", "/a");
+    drain(1, 304);
+    assert_int_equal(server_count(&here, &here.connections), 2);
 }
 
 static void per_host_is_respected(void **state)
@@ -184,9 +211,13 @@ static void free_with_all_in_flight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(many_end_once_each),           TEST(per_host_is_respected),
-        TEST(max_concurrency_is_respected), TEST(redirects_queue_at_their_target),
-        TEST(on_done_may_start_more),       TEST(free_with_all_in_flight),
+        TEST(many_end_once_each),
+        TEST(idle_connections_are_left_alone),
+        TEST(per_host_is_respected),
+        TEST(max_concurrency_is_respected),
+        TEST(redirects_queue_at_their_target),
+        TEST(on_done_may_start_more),
+        TEST(free_with_all_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,9 +123,10 @@ static void pages_do_not_matter(void **state)
     run(&c, three, 3);
     OUTCOME(&c, new);
     assert_int_equal(c.asks, 3);
-    assert_string_equal(c.v.detail, "4 entries on 3 pages");
+    assert_string_equal(c.v.detail,
+                        "4 entries on 3 pages; of 4 it tells no version, date, size or digest");
     assert_string_equal(c.st.etag, "");
-    assert_string_equal(c.st.cursor, "json 4");
+    assert_string_equal(c.st.cursor, "json 4 4");
     struct str content = c.v.content;
     assert_int_equal(content.n, c.st.seen_size);
     run(&c, three, 3);
@@ -159,7 +160,7 @@ static void what_shifts_is_not_gone(void **state)
     run(&c, shifts, ARRAY_LEN(shifts));
     OUTCOME(&c, changed);
     assert_int_equal(c.asks, 6);
-    assert_string_equal(c.v.detail, "5 entries on 2 pages, read again");
+    assert_true(str_starts(str_of(c.v.detail), STR("5 entries on 2 pages, read again")));
     assert_non_null(memmem(c.v.content.p, c.v.content.n, "\"key\":\"d\"", 9));
     assert_null(memmem(c.v.content.p, c.v.content.n, "\"key\":\"a\"", 9));
 }
@@ -247,7 +248,7 @@ static void not_more_pages_than_the_limit(void **state)
     c = fresh();
     run(&c, many, MANIFEST_PAGES_MAX);
     OUTCOME(&c, new);
-    assert_string_equal(c.st.cursor, "json 1000");
+    assert_string_equal(c.st.cursor, "json 1000 1000");
 }
 
 static void what_the_digest_decides(void **state)
@@ -278,7 +279,31 @@ static void what_the_digest_decides(void **state)
     run(&c, same, 1);
     OUTCOME(&c, unchanged);
     assert_false(c.conditional);
-    assert_string_equal(c.v.detail, "2 entries on 1 page, digest audit");
+    assert_string_equal(c.v.detail, "2 entries on 1 page, digest audit; of 2 it tells no version, "
+                                    "date, size or digest");
+}
+
+/* M6: any fact is one by which a change is seen. */
+static void blind_entries_are_counted(void **state)
+{
+    (void)state;
+    static const struct page some[] = {
+        {BASE,
+         "[\"a\",{\"key\":\"b\",\"size\":1},{\"key\":\"c\",\"etag\":\"e\"},"
+         "{\"key\":\"d\",\"modified\":\"2026\"},{\"key\":\"e\",\"hash\":\"md5-1\"},"
+         "{\"key\":\"f\",\"version\":\"1\"},{\"key\":\"g\",\"size\":\"-\"}]",
+         200, 0}};
+    static const struct page seen[] = {{BASE, "[{\"key\":\"b\",\"size\":1}]", 200, 0}};
+    options("{}");
+    struct check c = fresh();
+    run(&c, some, 1);
+    OUTCOME(&c, new);
+    assert_int_equal(manifest_blind(&c.st), 2);
+    assert_string_equal(c.st.cursor, "json 7 2");
+    run(&c, seen, 1);
+    OUTCOME(&c, changed);
+    assert_int_equal(manifest_blind(&c.st), 0);
+    assert_string_equal(c.v.detail, "1 entry on 1 page");
 }
 
 /* M4 */
@@ -349,10 +374,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(what_shifts_is_not_gone),       T(what_moves_is_not_believed),
-        T(pages_do_not_matter),           T(all_pages_or_nothing),
-        T(not_more_pages_than_the_limit), T(what_the_digest_decides),
-        T(too_few_or_another_language),   T(declarations),
+        T(what_shifts_is_not_gone),
+        T(what_moves_is_not_believed),
+        T(pages_do_not_matter),
+        T(all_pages_or_nothing),
+        T(not_more_pages_than_the_limit),
+        T(what_the_digest_decides),
+        T(too_few_or_another_language),
+        T(blind_entries_are_counted),
+        T(declarations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

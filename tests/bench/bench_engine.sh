@@ -2,7 +2,8 @@
 # bench_engine.sh [COUNT] [PARALLEL]: the fetch engine alone, without detector and ledger, three tables:
 #   1. COUNT conditional HEADs answered 304, beside a bare libcurl multi loop that sends the same
 #      bytes and `curl --parallel`; the same concurrency, no budget per host
-#   2. new TLS connections: the upstream closes after each reply; resumed sessions are counted
+#   2. new TLS connections: the upstream closes after each reply; once it resumes sessions, which are
+#      counted, once it does not, so that every handshake is a whole one
 #   3. 100 ms of latency, 256 in flight over 64 hosts, beside the ideal count x latency / 256
 # Programs take turns for ROUNDS rounds; the medians are shown, since the machine has other work too.
 set -eu
@@ -18,12 +19,13 @@ cc -O2 -D_GNU_SOURCE -o "$B/bench/bare_multi" tests/bench/bare_multi.c -lcurl
 cc -O2 -D_GNU_SOURCE -I. -o "$B/bench/bench_engine" tests/bench/bench_engine.c "$B/libcore.a" \
     -lcurl -lssl -lcrypto -lyyjson -lm
 
-# serve SCENARIO: an upstream with it; its ports in $http and $https, its CA in $tmp/ca.pem
+# serve SCENARIO [OPTION...]: an upstream with it; its ports in $http and $https, its CA in $tmp/ca.pem
 serve() {
     rm -f "$tmp/port"
     printf '%s' "$1" > "$tmp/bulk.json"
+    shift
     "$B/freshet-upstream" --quiet --port 0 --tls-port 0 --cert-out "$tmp/ca.pem" \
-        --scenario "$tmp/bulk.json" --port-file "$tmp/port" 2> "$tmp/upstream.log" &
+        --scenario "$tmp/bulk.json" --port-file "$tmp/port" "$@" 2> "$tmp/upstream.log" &
     upstream=$!
     while [ ! -s "$tmp/port" ]; do kill -0 "$upstream"; done
     http=$(jq .http "$tmp/port") https=$(jq .https "$tmp/port")
@@ -82,23 +84,31 @@ row "curl --parallel" "$tmp/1.curl" "$count"
 echo "engine to bare multi: speed $(ratio "$tmp/1.bare" "$tmp/1.engine" 3), CPU $(ratio "$tmp/1.bare" "$tmp/1.engine" 4); to curl --parallel: speed $(ratio "$tmp/1.curl" "$tmp/1.engine" 3)"
 stop
 
-serve "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$tls_count,\"size\":200,\"honours\":\"always\",\"close\":true}}"
-base="https://localhost:$https/bulk"
-round=0
-while [ "$round" -lt "$rounds" ]; do
-    engine "$base" "$tls_count" 16 1 >> "$tmp/2.engine"
-    ours=$(resumed)
-    curl_parallel "$base" "$tls_count" 16 >> "$tmp/2.curl"
-    theirs=$(resumed)
-    round=$((round + 1))
-done
-all_304 "$tmp/2.engine" "$tls_count"
-echo
-printf '%-38s %9s %10s %10s\n' "$tls_count new TLS connections, 16 at once" seconds conn/s "CPU us"
-row "fetch engine" "$tmp/2.engine" "$tls_count"
-row "curl --parallel" "$tmp/2.curl" "$tls_count"
-echo "engine to curl --parallel: speed $(ratio "$tmp/2.curl" "$tmp/2.engine" 3); handshakes: engine $ours, curl $theirs"
-stop
+# new_connections WHAT [OPTION...]: the upstream with these options
+new_connections() {
+    what=$1
+    shift
+    serve "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$tls_count,\"size\":200,\"honours\":\"always\",\"close\":true}}" "$@"
+    base="https://localhost:$https/bulk"
+    rm -f "$tmp/2.engine" "$tmp/2.curl"
+    round=0
+    while [ "$round" -lt "$rounds" ]; do
+        engine "$base" "$tls_count" 16 1 >> "$tmp/2.engine"
+        ours=$(resumed)
+        curl_parallel "$base" "$tls_count" 16 >> "$tmp/2.curl"
+        theirs=$(resumed)
+        round=$((round + 1))
+    done
+    all_304 "$tmp/2.engine" "$tls_count"
+    echo
+    printf '%-38s %9s %10s %10s\n' "$tls_count new TLS connections, $what" seconds conn/s "CPU us"
+    row "fetch engine" "$tmp/2.engine" "$tls_count"
+    row "curl --parallel" "$tmp/2.curl" "$tls_count"
+    echo "engine to curl --parallel: speed $(ratio "$tmp/2.curl" "$tmp/2.engine" 3); handshakes: engine $ours, curl $theirs"
+    stop
+}
+new_connections resumed
+new_connections whole --no-tickets
 
 serve "{\"latency_ms\":100,\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$count,\"size\":200,\"honours\":\"always\"}}"
 engine "http://localhost:$http/bulk" "$count" 256 64 > "$tmp/3.engine"

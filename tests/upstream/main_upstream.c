@@ -15,10 +15,11 @@
 
 static const char usage[] =
     "Usage: freshet-upstream [--port N] [--tls-port N] [--scenario FILE|DIR]... [--demo]\n"
-    "                        [--tick MS] [--port-file F] [--cert-out F] [--quiet]\n"
+    "                        [--tick MS] [--port-file F] [--cert-out F] [--no-tickets] [--quiet]\n"
     "An upstream on 127.0.0.1 that plays scenarios; 0 takes any free port.\n"
     "  --port N         HTTP port (0)\n"
     "  --tls-port N     HTTPS port; without it there is no HTTPS\n"
+    "  --no-tickets     no TLS session is resumed: every handshake is a whole one\n"
     "  --scenario F     a scenario file, or a folder of them; may be given often\n"
     "  --demo           invented datasets under /data/ that change by themselves\n"
     "  --tick MS        milliseconds between two changes of the demo (4000)\n"
@@ -33,7 +34,7 @@ struct options {
     const char *scenarios[SCENARIOS_MAX];
     size_t n_scenarios;
     const char *port_file, *cert_out, *expect;
-    bool demo, quiet, fields, help;
+    bool demo, quiet, fields, help, no_tickets;
 };
 
 static enum rc number(const char *name, const char *text, int64_t min, int64_t max, int64_t *ret,
@@ -60,6 +61,7 @@ static enum rc option(struct options *o, int c, struct err *err)
     case 'q': o->quiet = true; break;
     case 'F': o->fields = true; break;
     case 'h': o->help = true; break;
+    case 'n': o->no_tickets = true; break;
     case 's':
         if (o->n_scenarios == SCENARIOS_MAX)
             return err_set(err, RC_INVALID, "--scenario", "at most %d; give a folder",
@@ -77,7 +79,8 @@ static enum rc parse_options(int argc, char **argv, struct options *o, struct er
         {"port", 1, NULL, 'p'},     {"tls-port", 1, NULL, 't'}, {"scenario", 1, NULL, 's'},
         {"demo", 0, NULL, 'd'},     {"tick", 1, NULL, 'k'},     {"port-file", 1, NULL, 'f'},
         {"cert-out", 1, NULL, 'c'}, {"quiet", 0, NULL, 'q'},    {"fields", 0, NULL, 'F'},
-        {"help", 0, NULL, 'h'},     {"expect", 1, NULL, 'e'},   {NULL, 0, NULL, 0},
+        {"help", 0, NULL, 'h'},     {"expect", 1, NULL, 'e'},   {"no-tickets", 0, NULL, 'n'},
+        {NULL, 0, NULL, 0},
     };
     enum rc rc = RC_OK;
     for (int c; rc == RC_OK && (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
@@ -134,6 +137,8 @@ static enum rc serve(const struct options *o, struct err *err)
     static struct server s; /* static: it holds a read buffer of 64 KB */
     struct demo *demo = NULL;
     enum rc rc = server_open(&s, (int)o->port, (int)o->tls_port, err);
+    if (rc == RC_OK && o->no_tickets && s.tls)
+        tls_forget_sessions(s.tls);
     for (size_t i = 0; rc == RC_OK && i < o->n_scenarios; i++)
         rc = world_load(&s.world, o->scenarios[i], err);
     if (rc == RC_OK && o->demo) {

@@ -27,6 +27,8 @@ struct tls_stats {
 
 MUST_CHECK enum rc tls_new(struct tls **ret, struct err *err);
 void tls_free(struct tls **t);
+/* From now on every handshake is a whole one. */
+void tls_forget_sessions(struct tls *t);
 const char *tls_ca_pem(const struct tls *t);
 const char *tls_pin(const struct tls *t); /* "sha256//..." of the server's public key */
 struct tls_stats *tls_stats(struct tls *t);
