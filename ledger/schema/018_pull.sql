@@ -23,10 +23,9 @@ END;
 CREATE INDEX source_refused ON source_state (src_no) WHERE refused IS NOT NULL;
 CREATE INDEX public_checks_refused ON public_checks (failures, retired, checked_at) WHERE refused IS NOT NULL;
 -- What was refused before this is known, too.
-UPDATE source_state SET refused = (SELECT coalesce(reason, 'FAILED') FROM inbox c WHERE
-    c.src_no = source_state.src_no AND c.result = 'failed' AND c.cand_no = (SELECT max(cand_no) FROM inbox d
-    WHERE d.src_no = c.src_no AND d.state IN ('done', 'dead')))
-    WHERE src_no IN (SELECT src_no FROM inbox WHERE result = 'failed');
+UPDATE source_state SET refused = coalesce(c.reason, 'FAILED') FROM
+    (SELECT src_no, max(cand_no) AS no FROM inbox WHERE state IN ('done', 'dead') GROUP BY src_no) n
+    JOIN inbox c ON c.cand_no = n.no WHERE source_state.src_no = n.src_no AND c.result = 'failed';
 UPDATE public_checks SET refused = (SELECT refused FROM source_state s WHERE s.src_no = public_checks.src_no)
     WHERE src_no IN (SELECT src_no FROM source_state WHERE refused IS NOT NULL);
 
