@@ -178,7 +178,7 @@ has "a vintage that is not there yet" "$(freshet source show yearly-2026)" 'Not 
 freshet source add --id lister --url "$u/check/list.json" --detector manifest
 terminal 120 "$B/freshet check all"
 has "how many, in what time" "$(seen)" ' checked in [0-9.]* s'
-has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (such as e1), 1 timeout (stuck)'
+has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (such as e[12]), 1 timeout (stuck)'
 has "what was wrong, not on which page" "$(seen)" '[0-9] wrong_shape: .*1 HTML where JSON was expected (lister)'
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
