@@ -78,10 +78,10 @@ static void put_health(struct buf *b, const int64_t counts[HEALTH_COUNT])
 {
     head(
         b, "freshet_sources", "gauge",
-        "Active public sources by health. One that is late counts as what its last check said: see "
+        "Active public sources by health. One that is late, or was looked at by a wrong clock, counts as what its last check said: see "
         "freshet_schedule_lag_seconds.");
     for (int s = 0; s < HEALTH_COUNT; s++)
-        if (s != HEALTH_overdue && s != HEALTH_retired)
+        if (s != HEALTH_overdue && s != HEALTH_ahead && s != HEALTH_retired)
             line(b, "freshet_sources", "state", health_name((enum health_state)s), counts[s]);
 }
 

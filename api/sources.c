@@ -26,6 +26,7 @@ static struct health health_of(const struct public_source_row *s, bool template,
                              .next_check_at = s->next_check_at,
                              .removed_at = s->removed_at,
                              .stream_down_at = s->stream_down_at,
+                             .refused = s->refused,
                              .last_outcome = s->last_outcome};
     health_judge(&f, now, &h);
     return h;
@@ -103,7 +104,8 @@ static void put_source(struct buf *b, struct etag *e, const struct public_source
         put_window(b, e, &declared, r);
         struct health h = health_of(s, template, r->now);
         put_health(b, s, &h);
-        etag_int(e, h.state); /* turns with the clock alone */
+        etag_int(e, h.state);
+        etag_str(e, s->refused); /* turns with the clock alone */
     }
     buf_byte(b, '}');
 }

@@ -25,21 +25,39 @@ static bool is_quiet(const struct report_line *l)
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* What kind of failure a detail tells: how the transfer ended, the status, or its first words. */
+/* "page 12: HTML where JSON was expected", without the page: it is the same trouble on any other. */
+static struct str without_place(struct str detail)
+{
+    struct str rest = detail, place;
+    bool placed = str_starts(detail, STR("page ")) || str_starts(detail, STR("probe:"));
+    return placed && str_next(&rest, ':', &place) && rest.n > 0 ? str_trim(rest) : detail;
+}
+
+/* What kind of failure this is: how the transfer ended, the status, or what was wrong with the answer. Never
+ * a host or a number of one source, which would make a kind of each. */
 static void kind_of(const struct check_result *c, char *out, size_t n)
 {
-    struct str detail = str_of(c->detail);
-    for (int e = FETCH_OK + 1; e < FETCH_END_COUNT; e++)
-        if (str_starts(detail, str_of(fetch_end_text((enum fetch_end)e)))) {
-            snprintf(out, n, "%s", fetch_end_name((enum fetch_end)e));
-            for (char *p = out; *p; p++)
-                *p = (char)(*p == '_' ? ' ' : *p | 0x20);
-            return;
-        }
-    if (c->http > 0 && c->http != 200 && c->http != 304)
+    struct str what = without_place(str_of(c->detail));
+    bool answered = c->http > 0 && c->http != 200 && c->http != 304;
+    if (str_starts(what, STR("here:"))) {
+        snprintf(out, n, "trouble here");
+    } else if (c->end == CHECK_UNSENT) {
+        snprintf(out, n, "not sent");
+    } else if (answered && (c->end == FETCH_OK || c->end == FETCH_STOPPED)) {
         snprintf(out, n, "HTTP %d", c->http);
-    else
-        snprintf(out, n, "%.*s", (int)strcspn(c->detail, ":;,("), c->detail);
+    } else if (c->end != FETCH_OK && c->end != FETCH_STOPPED) {
+        snprintf(out, n, "%s", fetch_end_name((enum fetch_end)c->end));
+        for (char *p = out; *p; p++)
+            *p = (char)(*p == '_' ? ' ' : *p | 0x20);
+    } else {
+        size_t used = 0;
+        for (size_t k = 0; k < what.n && used + 1 < n && !strchr(":;,(", what.p[k]); k++) {
+            bool digit = what.p[k] >= '0' && what.p[k] <= '9';
+            if (!digit || used == 0 || out[used - 1] != 'N')
+                out[used++] = digit ? 'N' : what.p[k];
+        }
+        out[used] = '\0';
+    }
 }
 
 static void count_kind(struct check_report *r, int outcome, const char *name, const char *id)

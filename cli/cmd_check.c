@@ -21,6 +21,7 @@
 #include "detectors/detect.h"
 #include "detectors/window.h"
 #include "handler/work.h"
+#include "ledger/ahead.h"
 #include "ledger/inbox.h"
 #include "ledger/trigger.h"
 
@@ -128,6 +129,20 @@ static enum rc want_one(struct check *k, bool by_url)
     return want(k, s.no);
 }
 
+/* Whoever only asks what would be looked at changes nothing. */
+static enum rc mend_clock(struct check *k)
+{
+    struct cli *c = k->c;
+    int64_t known = 0, n;
+    if (cli_has(c, "dry-run"))
+        return RC_OK;
+    TRY(ahead_mend(c->ledger, clock_now(), false, &known, &n, &c->err));
+    if (n > 0)
+        cli_note(c, "%lld sources were looked at in the future, by a wrong clock: due again\n",
+                 (long long)n);
+    return RC_OK;
+}
+
 static enum rc collect(struct check *k)
 {
     struct cli *c = k->c;
@@ -140,6 +155,7 @@ static enum rc collect(struct check *k)
         return k->trigger >= 0 ? keep_triggered(k) : RC_OK;
     }
     k->because = NULL;
+    TRY(mend_clock(k));
     return check_due(c->ledger, clock_now(), DUE_MAX, want_due, k, &c->err);
 }
 

@@ -231,6 +231,11 @@ static void look_at_sources(struct doctor *d)
         say(d, FAIL, "sources", "%s", c->err.msg);
         return;
     }
+    if (n[HEALTH_ahead])
+        say(d, WARN, "clock",
+            "%lld sources were looked at in the future: the clock was ahead, or is behind now. When "
+            "it is right, freshet-scheduler or `freshet check due` looks at them again",
+            (long long)n[HEALTH_ahead]);
     for (int h = 0; h < HEALTH_COUNT; h++)
         if (n[h])
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld %s",

@@ -50,14 +50,24 @@ static bool is_text_field(const char *name)
     return false;
 }
 
-static yyjson_mut_val *cell_value(struct arena *a, yyjson_mut_doc *d, const char *name,
-                                  const char *cell)
+/* A cell is JSON where that is what its field wants; else it is text, and the field says what it is not.
+ * What begins as a list or an object is meant as one. */
+static enum rc cell_value(struct arena *a, yyjson_mut_doc *d, const char *name, const char *cell,
+                          yyjson_mut_val **ret, struct err *err)
 {
     yyjson_val *v = NULL;
-    struct err ignored;
-    if (!is_text_field(name) && json_parse(a, str_of(cell), 0, name, &v, &ignored) == RC_OK)
-        return yyjson_val_mut_copy(d, v);
-    return yyjson_mut_strcpy(d, cell);
+    struct err why;
+    bool text = is_text_field(name);
+    enum rc rc = text ? RC_INVALID : json_parse(a, str_of(cell), 0, "the cell", &v, &why);
+    if (rc == RC_OK) {
+        *ret = yyjson_val_mut_copy(d, v);
+        return RC_OK;
+    }
+    size_t blanks = strspn(cell, " \t");
+    if (!text && (cell[blanks] == '[' || cell[blanks] == '{'))
+        return err_set(err, RC_INVALID, name, "%s", why.msg);
+    *ret = yyjson_mut_strcpy(d, cell);
+    return RC_OK;
 }
 
 /* The column that is not UTF-8 in its cell, or "" where its name is not; NULL: all are. */
@@ -83,10 +93,13 @@ static enum rc declaration(struct arena *a, const struct csv_record *head,
     yyjson_mut_doc *d = json_doc(a);
     yyjson_mut_val *o = yyjson_mut_obj(d);
     yyjson_mut_doc_set_root(d, o);
-    for (size_t i = 0; i < r->n; i++)
-        if (*r->fields[i])
-            yyjson_mut_obj_add(o, yyjson_mut_strcpy(d, head->fields[i]),
-                               cell_value(a, d, head->fields[i], r->fields[i]));
+    for (size_t i = 0; i < r->n; i++) {
+        yyjson_mut_val *v = NULL;
+        if (!*r->fields[i])
+            continue;
+        TRY(cell_value(a, d, head->fields[i], r->fields[i], &v, err));
+        yyjson_mut_obj_add(o, yyjson_mut_strcpy(d, head->fields[i]), v);
+    }
     yyjson_val *decl = json_fixed(a, d);
     if (!decl)
         return err_set(err, RC_NOMEM, "", "no memory for a row of the file");

@@ -77,6 +77,8 @@ struct fetch_res {
     char content_type[128];         /* "" when absent */
     char content_encoding[32];
     char location[FETCH_URL_MAX]; /* of the final response; "" also when it was refused */
+    char transfer_encoding[16];   /* "" when absent */
+    bool streams;                 /* HTTP/2 and later: the protocol tells where a body ends */
     int64_t content_length;       /* -1 when not announced */
     int64_t retry_after_ms;       /* -1 when absent or unreadable; clamped to a day; with DEFERRED
                                      and HOST_DOWN how long the host is left alone */
@@ -116,6 +118,14 @@ struct fetch;
  * it (tests use it). */
 MUST_CHECK enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err);
 void fetch_free(struct fetch **f); /* ends what is in flight without calling on_done */
+
+/* A host (host:port) is left alone for so long; nothing that is known becomes shorter. */
+MUST_CHECK enum rc fetch_pause(struct fetch *f, const char *host, int64_t ms, struct err *err);
+/* Is told of each pause that a host asks for, when it is longer than FETCH_PAUSE_TOLD_MS. Must not call
+ * back in here. */
+#define FETCH_PAUSE_TOLD_MS 60000
+typedef void fetch_pause_fn(void *ctx, const char *host, int64_t ms);
+void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx);
 
 /* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
 MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);

@@ -28,6 +28,7 @@ static const struct field {
     FIELD("Last-Modified", TEXT, last_modified),
     FIELD("Content-Type", TEXT, content_type),
     FIELD("Content-Encoding", TEXT, content_encoding),
+    FIELD("Transfer-Encoding", TEXT, transfer_encoding),
     FIELD("Location", TEXT, location),
     FIELD("Content-Length", LENGTH, content_length),
     FIELD("Retry-After", RETRY, retry_after_ms),
@@ -171,6 +172,7 @@ void fetch_head_line(struct fetch_head *h, struct fetch_res *res, struct str lin
     } else if (*line.p == 'H' && str_starts(line, STR("HTTP/"))) {
         fetch_head_begin(h, res);
         res->http = status_of(line);
+        res->streams = !str_starts(line, STR("HTTP/1"));
     } else if (*line.p == ' ' || *line.p == '\t') {
         if (h->last >= 0)
             clear(&fields[h->last], res);

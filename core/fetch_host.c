@@ -101,18 +101,32 @@ static void wake_up(struct fetch *f, struct fetch_host *h, bool https)
         h->warm = !https;
 }
 
+static enum rc host_add(struct fetch *f, const char *name, bool https, struct fetch_host **ret)
+{
+    struct fetch_host **b = bucket_of(f, name), *h;
+    if (fetch_due_reserve(f, f->pending + f->n_hosts + 2) != RC_OK ||
+        !(h = host_new(f, name, https)))
+        return RC_NOMEM;
+    h->next = *b;
+    *b = h;
+    f->n_hosts++;
+    *ret = h;
+    return RC_OK;
+}
+
+static struct fetch_host *host_find(struct fetch *f, const char *name)
+{
+    struct fetch_host *h = *bucket_of(f, name);
+    while (h && strcmp(h->name, name) != 0)
+        h = h->next;
+    return h;
+}
+
 enum rc fetch_place_enter(struct fetch *f, const struct fetch_target *t, struct fetch_place *ret)
 {
-    struct fetch_host **b = bucket_of(f, t->name), *h = *b;
-    while (h && strcmp(h->name, t->name) != 0)
-        h = h->next;
+    struct fetch_host *h = host_find(f, t->name);
     if (!h) {
-        if (fetch_due_reserve(f, f->pending + f->n_hosts + 2) != RC_OK ||
-            !(h = host_new(f, t->name, t->https)))
-            return RC_NOMEM;
-        h->next = *b;
-        *b = h;
-        f->n_hosts++;
+        TRY(host_add(f, t->name, t->https, &h));
     } else if (!h->refs) {
         wake_up(f, h, t->https);
     }
@@ -129,6 +143,26 @@ static void host_unref(struct fetch *f, struct fetch_host *h)
     TAILQ_INSERT_TAIL(&f->idle, h, idle_link);
     if (++f->n_idle > FETCH_IDLE_HOSTS_MAX)
         evict(f);
+}
+
+enum rc fetch_pause(struct fetch *f, const char *host, int64_t ms, struct err *err)
+{
+    struct fetch_host *h = host_find(f, host);
+    int64_t until = clock_mono() + ms;
+    if (!h) {
+        if (host_add(f, host, true, &h) != RC_OK)
+            return err_set(err, RC_NOMEM, "", "no memory for a host");
+        h->refs++;
+        host_unref(f, h); /* it is idle, like one that was asked before */
+    }
+    h->quiet_until = h->quiet_until > until ? h->quiet_until : until;
+    return RC_OK;
+}
+
+void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx)
+{
+    f->on_pause = fn;
+    f->on_pause_ctx = ctx;
 }
 
 void fetch_place_leave(struct fetch *f, struct fetch_place *p)
@@ -295,7 +329,10 @@ void fetch_host_heard(struct fetch_slot *s, enum fetch_end end, int64_t now)
         h->why = end;
         failed(s->f, h, s->probe, now);
     }
-    if (s->head.done && (s->res.http == 429 || s->res.http == 503) && s->res.retry_after_ms > 0)
+    if (s->head.done && (s->res.http == 429 || s->res.http == 503) && s->res.retry_after_ms > 0) {
         h->quiet_until = later(h->quiet_until, now + s->res.retry_after_ms);
+        if (s->f->on_pause && s->res.retry_after_ms > FETCH_PAUSE_TOLD_MS)
+            s->f->on_pause(s->f->on_pause_ctx, h->name, s->res.retry_after_ms);
+    }
     fetch_queue_review(s->f, h, now);
 }

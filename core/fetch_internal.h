@@ -171,6 +171,8 @@ struct fetch_fd {
 };
 
 struct fetch {
+    fetch_pause_fn *on_pause; /* may be NULL */
+    void *on_pause_ctx;
     const struct conf *conf;
     CURLM *multi;
     CURLSH *share;

@@ -36,6 +36,8 @@ enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, st
     char *settings = i.dir ? instance_path(a, &i, "freshet.json") : NULL;
     if (!settings)
         return err_set(err, RC_NOMEM, "", "no memory for the settings of %s", dir);
+    if (access(settings, F_OK) != 0 && errno != ENOENT)
+        return err_set(err, RC_IO, "", "cannot read %s: %s", settings, strerror(errno));
     if (access(settings, F_OK) != 0)
         return err_set(err, RC_NOT_FOUND, "",
                        "%s holds no freshet.json, so it is no instance: make one with: "

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/fetch.h"
 #include "detectors/committer.h"
+#include "detectors/pauses.h"
 #include "detectors/window.h"
 
 #define BUCKETS 2048
@@ -30,6 +31,7 @@ struct detect {
     struct spool_dir spool;
     struct look_env env;
     struct committer *committer;
+    struct pauses pauses;
     struct looks open, ended, given, idle; /* given: to the committer */
     struct looks asked, ahead;             /* asked: given to it as well */
     struct bucket ahead_by_source[BUCKETS];
@@ -87,6 +89,8 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     enum rc rc = spool_dir_open(inst, &d->spool, err);
     if (rc == RC_OK)
         rc = fetch_new(&inst->conf, &d->env.fetch, err);
+    if (rc == RC_OK)
+        rc = pauses_open(&d->pauses, l, d->env.fetch, err);
     if (rc == RC_OK)
         rc = committer_new(inst->dir, &d->committer, err);
     if (rc != RC_OK) {
@@ -468,6 +472,8 @@ static void retire_look(struct detect *d, struct look *k, const struct err *drop
     TAILQ_REMOVE(&d->given, k, link);
     LIST_REMOVE(k, bucket);
     d->n_given--;
+    if (k->result.level > k->source.level) /* the ledger knows better: check.h 2 */
+        k->source.level = k->result.level;
     if (!dropped)
         d->done(d->ctx, &k->source, &k->result);
     else if (d->dropped)
@@ -489,6 +495,7 @@ static void take_back(struct detect *d)
 static enum rc settle(struct detect *d, bool wait, struct err *err)
 {
     enum rc rc;
+    TRY(pauses_save(&d->pauses, d->ledger, err));
     if (d->n_given == 0 || !committer_take(d->committer, wait, &rc, err))
         return RC_OK;
     take_asked(d);

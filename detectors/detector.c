@@ -80,6 +80,19 @@ struct verdict verdict_failure(const struct fetch_res *res)
     return verdict_of(o, "HTTP %d", res->http);
 }
 
+/* In a row: another failure between two sightings leaves it open whether it was there meanwhile. Once a
+ * deletion is told the count only says that there was one. */
+static void settle_gone(struct check_state *st, enum outcome o, int64_t now)
+{
+    if (o == OUTCOME_gone) {
+        if (st->gone_count++ == 0 || st->gone_since > now)
+            st->gone_since = now;
+    } else if (st->has_seen) {
+        st->gone_count = 0;
+        st->gone_since = -1;
+    }
+}
+
 void state_settle(struct check_state *st, enum outcome o, const char *detail, int64_t now)
 {
     st->checks++;
@@ -88,8 +101,7 @@ void state_settle(struct check_state *st, enum outcome o, const char *detail, in
     snprintf(st->last_detail, sizeof st->last_detail, "%s", detail);
     if (outcome_failure(o)) {
         st->failures++;
-        if (o == OUTCOME_gone && st->gone_count++ == 0)
-            st->gone_since = now;
+        settle_gone(st, o, now);
         return;
     }
     st->failures = 0;

@@ -49,6 +49,7 @@ struct body_facts {
     bool read; /* the body of a 200 was taken in whole */
     int64_t size;
     struct sha256 sha;
+    const char *shape; /* shape_seen, a literal; NULL when nobody looked */
     const char *wrong; /* why it cannot be the data, a literal; NULL when it can */
 };
 

@@ -1,6 +1,7 @@
 /* etag: see the header for the flow and its invariants. Pure. */
 #include "detectors/etag.h"
 #include "core/clock.h"
+#include "detectors/shape.h"
 
 static bool is_weak(struct str etag)
 {
@@ -266,9 +267,19 @@ static const char *body_wrong(const struct check_state *st, const struct answer 
         return "the body is encoded although identity was asked for";
     if (a->body.wrong)
         return a->body.wrong;
+    if (strcmp(st->seen_shape, SHAPE_SEEN_GEOJSON) == 0 && a->body.shape &&
+        strcmp(a->body.shape, "json") == 0 && !a->accepted)
+        return "JSON that is no GeoJSON where that was; if that is right, --accept it";
     if (st->has_seen && a->body.size * 10 < st->seen_size && !a->accepted)
         return "the body has less than a tenth of the last size; if that is right, --accept it";
     return NULL;
+}
+
+/* Is what came before all that tells what to expect? */
+static bool is_remembered(const struct check_state *st, const struct answer *a)
+{
+    return st->seen_shape[0] && !a->accepted &&
+           shape_expected(a->source->media_type, a->source->url, "") == SHAPE_unknown;
 }
 
 struct compared {
@@ -332,7 +343,9 @@ static struct verdict judge_body(struct check_state *st, const struct answer *a,
 {
     const char *wrong = body_wrong(st, a);
     if (wrong)
-        return verdict_of(OUTCOME_wrong_shape, "%s", wrong);
+        return verdict_of(OUTCOME_wrong_shape, "%s%s", wrong,
+                          a->body.wrong && is_remembered(st, a) ? "; if that is right, --accept it"
+                                                                : "");
     if (is_other(st, &a->body.sha))
         turn(st);
     struct compared c = compare(st, a);
@@ -349,6 +362,8 @@ static struct verdict judge_body(struct check_state *st, const struct answer *a,
     st->has_seen = true;
     st->seen_sha = a->body.sha;
     st->seen_size = a->body.size;
+    if (a->body.shape)
+        snprintf(st->seen_shape, sizeof st->seen_shape, "%s", a->body.shape);
     st->since_audit = 0;
     st->verified_at = now;
     if (outcome_candidate(v.outcome))

@@ -144,6 +144,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
 static void end_unsent(struct look *k, enum outcome o, const char *why)
 {
     struct verdict v = verdict_of(o, "%s", why);
+    k->result.end = CHECK_UNSENT;
     end(k, &v, NULL, NULL);
 }
 
@@ -158,9 +159,15 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
         buf_clear(&k->text);
         return RC_OK;
     }
-    enum shape expected = shape_expected(k->source.media_type, k->source.url, res->content_type);
-    return spool_begin(&k->spool, k->env->spool, expected, shape_of_type(res->content_type),
-                       res->content_length, &k->trouble);
+    enum shape announced = shape_of_type(res->content_type);
+    /* A person who accepts what comes accepts another kind, too. */
+    const char *seen = k->env->accept ? "" : k->result.state.seen_shape;
+    if (*seen && strcmp(seen, "html") != 0 && announced == SHAPE_html)
+        announced = SHAPE_unknown; /* a page that calls itself one, but data is what was there */
+    return spool_begin(
+        &k->spool, k->env->spool,
+        shape_expected_again(k->source.media_type, k->source.url, res->content_type, seen),
+        announced, res->content_length, &k->trouble);
 }
 
 static enum rc on_body(void *ctx, const void *p, size_t n)
@@ -229,6 +236,7 @@ static void on_done(void *ctx, const struct fetch_res *res)
                        .told = k->told,
                        .accepted = k->env->accept};
     k->result.http = res->http;
+    k->result.end = (int)res->end;
     k->result.attempts += res->attempts;
     k->result.bytes_in += res->bytes_in;
     struct verdict v = judge(k, &a);

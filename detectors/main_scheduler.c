@@ -10,7 +10,8 @@
  *   3. A slow host delays only its own sources (detect.h 5, struct walk).
  *   4. While the inbox is full (inbox_max) no check is begun; what is due stays due. The log says so
  *      (scheduler.paused, scheduler.resumed), and so does the sign of life "full".
- *   5. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ *   5. A clock that was ahead once costs no look: what was looked at in the future is due (scheduler.clock).
+ *   6. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 #include "detectors/detect.h"
 #include "detectors/orders.h"
 #include "detectors/streams.h"
+#include "ledger/ahead.h"
 #include "ledger/inbox.h"
 
 #define POLL_MS 200
@@ -57,6 +59,8 @@ struct scheduler {
     int lock, signals;
     bool stop, polled, paused;
     int64_t polled_at, beat_at; /* clock_mono */
+    int64_t newest;             /* clock_now so far; 0: just started */
+    int64_t known_ahead;        /* of ahead_mend */
     struct walk walk;
 };
 
@@ -167,11 +171,24 @@ static enum rc add_due(struct scheduler *sc, struct err *err)
     return rc;
 }
 
+/* At the start, when the clock steps back, and when somebody else's was ahead. */
+static enum rc watch_clock(struct scheduler *sc, struct err *err)
+{
+    int64_t n, now = clock_now();
+    bool search = sc->newest == 0 || sc->newest - now > HEALTH_AHEAD_MS;
+    TRY(ahead_mend(sc->ledger, now, search, &sc->known_ahead, &n, err));
+    sc->newest = search || now > sc->newest ? now : sc->newest;
+    if (n > 0)
+        log_event(LOG_WARN, "scheduler.clock", LOG_I("due_again", n));
+    return RC_OK;
+}
+
 static enum rc beat(struct scheduler *sc, struct err *err)
 {
     if (sc->beat_at != 0 && clock_mono() - sc->beat_at < HEARTBEAT_MS)
         return RC_OK;
     sc->beat_at = clock_mono();
+    TRY(watch_clock(sc, err));
     return ledger_heartbeat(sc->ledger, "scheduler", clock_now(), err);
 }
 

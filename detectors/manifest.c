@@ -9,6 +9,8 @@ struct memo {
     struct ask first; /* why the check looks at all */
     enum manifest_format format;
     int pages;
+    int readings;                            /* that were not believed alone */
+    struct sha256 keys;                      /* what the last of them named */
     struct sha256 asked[MANIFEST_PAGES_MAX]; /* digests of the URLs, to notice a circle */
 };
 
@@ -137,8 +139,9 @@ static struct verdict judge_listing(struct check_state *st, const struct answer 
         return v;
     size_t blind = count_blind(&m->listing);
     put_cursor(st, m, blind);
-    int n = snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s", m->listing.n,
+    int n = snprintf(v.detail, sizeof v.detail, "%zu %s on %d page%s%s%s", m->listing.n,
                      m->listing.n == 1 ? "entry" : "entries", m->pages, m->pages > 1 ? "s" : "",
+                     m->readings > 0 ? ", read again" : "",
                      m->first.why == ASK_AUDIT ? ", digest audit" : "");
     if (blind > 0)
         snprintf(v.detail + n, sizeof v.detail - (size_t)n,
@@ -147,16 +150,64 @@ static struct verdict judge_listing(struct check_state *st, const struct answer 
     return v;
 }
 
+static void digest_keys(const struct listing *l, struct sha256 *ret)
+{
+    struct buf b;
+    buf_init(&b, LISTING_BYTES_MAX);
+    for (size_t i = 0; i < l->n; i++) {
+        buf_puts(&b, l->entries[i].key);
+        buf_byte(&b, '\n');
+    }
+    digest_sha256(b.len ? b.data : "", b.len, ret);
+    buf_release(&b);
+}
+
+/* Entries that go while pages are read shift others over the edge of a page, where nobody sees them: news
+ * from several pages counts when two readings in a row name the same entries. Pages of S3 begin behind
+ * a key, and shift nothing. repeated: an entry was on two pages. */
+static bool is_believed(const struct check_state *st, struct memo *m, struct str content,
+                        bool repeated)
+{
+    struct sha256 sha, keys;
+    bool first = m->readings == 0;
+    if ((m->pages == 1 && first) || m->format == MANIFEST_S3)
+        return true;
+    digest_sha256(content.p, content.n, &sha);
+    bool same = st->has_seen && sha256_eq(&sha, &st->seen_sha);
+    if (same || (first && !st->has_seen && !repeated))
+        return true;
+    digest_keys(&m->listing, &keys);
+    bool confirmed = !first && sha256_eq(&keys, &m->keys);
+    m->keys = keys;
+    return confirmed;
+}
+
+static struct verdict read_again(struct memo *m)
+{
+    if (++m->readings == MANIFEST_READINGS_MAX)
+        return verdict_of(OUTCOME_unavailable,
+                          "%d readings of its pages named different entries: it moves meanwhile",
+                          m->readings);
+    m->pages = 0;
+    m->listing.n = 0;
+    return verdict_again(collected((struct ask){.why = ASK_ABOUT}));
+}
+
 static struct verdict finish(struct check_state *st, const struct answer *a, struct memo *m,
                              int64_t now)
 {
     struct err err;
     struct buf b;
     struct str content = {0};
+    size_t named = m->listing.n;
     if (listing_close(&m->listing, &err) != RC_OK)
         return refused(m, &err);
     buf_init(&b, LISTING_BYTES_MAX);
     enum rc rc = listing_write(&m->listing, &b, &err);
+    if (rc == RC_OK && !is_believed(st, m, buf_view(&b), m->listing.n < named)) {
+        buf_release(&b);
+        return read_again(m);
+    }
     if (rc == RC_OK) {
         content = (struct str){arena_str(a->arena, buf_view(&b)), b.len};
         if (!content.p)
@@ -189,6 +240,8 @@ static enum rc read_page(const struct answer *a, struct memo *m, const char **re
                               .content_type = a->res->content_type,
                               .url = url_asked(a),
                               .final_url = a->res->final_url,
+                              .endless = a->res->content_length < 0 && !a->res->streams &&
+                                         a->res->transfer_encoding[0] == '\0',
                               .options = &a->source->manifest,
                               .scratch = &scratch,
                               .to = &m->listing};
@@ -217,7 +270,7 @@ static struct verdict judge_page(struct check_state *st, const struct answer *a,
 {
     const char *next;
     struct err err;
-    if (m->pages == 0)
+    if (m->pages == 0 && m->readings == 0)
         m->first = a->ask;
     if (in_circle(m, url_asked(a)))
         return verdict_of(OUTCOME_wrong_shape, "page %d leads back to an earlier one", m->pages);
@@ -236,7 +289,7 @@ static struct verdict judge(struct check_state *st, const struct answer *a, int6
     struct verdict v = etag_judge(st, a, now); /* a 304, or a failure */
     if (v.again)
         return verdict_again(collected(v.next));
-    if (m->pages == 0)
+    if (m->pages == 0 && m->readings == 0)
         return v;
     struct verdict named = v;
     snprintf(named.detail, sizeof named.detail, "page %d: %.180s", m->pages + 1, v.detail);
@@ -244,7 +297,8 @@ static struct verdict judge(struct check_state *st, const struct answer *a, int6
 }
 
 const struct detector manifest_detector = {.name = "manifest",
-                                           .asks_max = MANIFEST_PAGES_MAX + 1,
+                                           .asks_max =
+                                               MANIFEST_READINGS_MAX * MANIFEST_PAGES_MAX + 1,
                                            .memory_max = MANIFEST_MEMORY_MAX,
                                            .plan = plan,
                                            .judge = judge};

@@ -53,6 +53,10 @@ enum rc manifest_csv_read(struct manifest_page *p, struct err *err)
     struct csv c;
     struct csv_record head, r;
     size_t columns[MANIFEST_NAMES];
+    if (p->endless && !str_ends(p->text, STR("\n")) && !str_ends(p->text, STR("\r")))
+        return err_set(
+            err, RC_INVALID, "",
+            "the last line has no end, and the length of the page was not told: cut off");
     csv_open(&c, p->text);
     enum rc rc = csv_next(&c, p->scratch, &head, err);
     if (rc == RC_NOT_FOUND)

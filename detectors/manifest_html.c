@@ -19,6 +19,9 @@
 
 #define BEHIND_MAX 4096 /* text behind a link; date and size come first */
 
+/* A page that begins one of these ends it: else it was cut off, and what it lacks is not gone. */
+static const char *const wholes[] = {"html", "pre", "table", "ul"};
+
 struct link {
     const char *key, *url, *date, *size; /* date and size NULL when not told */
 };
@@ -33,6 +36,7 @@ struct reader {
     bool in_link;
     struct buf behind;
     bool index, password;
+    int open[ARRAY_LEN(wholes)]; /* of each, opened and not closed */
 };
 
 static enum rc no_memory(struct err *err)
@@ -181,9 +185,18 @@ static enum rc on_link(struct reader *r, struct str raw, struct err *err)
     return add_link(r, l, err);
 }
 
+static void count_whole(struct reader *r, struct str name, int step)
+{
+    for (size_t i = 0; i < ARRAY_LEN(wholes); i++)
+        if (str_ieq(name, str_of(wholes[i])) && r->open[i] + step >= 0)
+            r->open[i] += step;
+}
+
 static enum rc on_open(struct reader *r, const struct markup_token *t, struct err *err)
 {
     struct str value;
+    if (!t->empty)
+        count_whole(r, t->name, 1);
     if (str_ieq(t->name, STR("input")) && markup_attr(t->attrs, "type", &value))
         r->password |= str_ieq(value, STR("password"));
     if (!str_ieq(t->name, STR("a")))
@@ -196,6 +209,7 @@ static enum rc on_open(struct reader *r, const struct markup_token *t, struct er
 static enum rc on_close(struct reader *r, struct str name, struct err *err)
 {
     static const char *const rows[] = {"tr", "li", "pre", "table", "ul"};
+    count_whole(r, name, -1);
     if (str_ieq(name, STR("a")))
         r->in_link = false;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -204,13 +218,24 @@ static enum rc on_close(struct reader *r, struct str name, struct err *err)
     return RC_OK;
 }
 
+static enum rc on_end(struct reader *r, struct err *err)
+{
+    const char *open = r->in_link ? "a link" : NULL;
+    for (size_t i = 0; i < ARRAY_LEN(wholes) && !open; i++)
+        open = r->open[i] > 0 ? wholes[i] : NULL;
+    if (open)
+        return err_set(err, RC_INVALID, "", "the page ends inside of %s: cut off", open);
+    return take_behind(r, err);
+}
+
 static enum rc read_tokens(struct reader *r, struct err *err)
 {
     for (;;) {
         struct markup_token t = markup_next(&r->markup);
         switch (t.kind) {
-        case MARKUP_END: return take_behind(r, err);
-        case MARKUP_BROKEN: return err_set(err, RC_INVALID, "", "a comment of the page has no end");
+        case MARKUP_END: return on_end(r, err);
+        case MARKUP_BROKEN:
+            return err_set(err, RC_INVALID, "", "a tag or comment has no end: the page is cut off");
         case MARKUP_TEXT: TRY(on_text(r, t.text, err)); break;
         case MARKUP_OPEN: TRY(on_open(r, &t, err)); break;
         case MARKUP_CLOSE: TRY(on_close(r, t.name, err)); break;

@@ -137,8 +137,9 @@ static struct markup_token read_markup(struct markup *m)
     size_t length = tag ? tag_length(s) : 0;
     if (length == 0 && !m->html)
         return broken(m);
-    if (length == 0 && tag) /* no end to be found: nor would the next have one */
-        return (struct markup_token){.kind = MARKUP_TEXT, .text = take(m, s.n)};
+    bool cut = s.n == 1 || (s.n == 2 && s.p[1] == '/');
+    if (length == 0 && (tag || cut)) /* nothing behind it could be believed */
+        return broken(m);
     if (length == 0)
         return read_text(m);
     struct markup_token t = read_tag(m, length);

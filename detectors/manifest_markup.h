@@ -6,7 +6,8 @@
  *
  * Invariants
  *   1. Every token is a part of the text; each call moves on, so the scan ends.
- *   2. As XML, what is not well-formed, or declares a document type, is MARKUP_BROKEN. As HTML it is
+ *   2. As XML, what is not well-formed, or declares a document type, is MARKUP_BROKEN; as HTML only a
+ *      tag or an aside without an end is. Other slips of HTML are
  *      text; what stands in script and style is skipped.
  */
 #ifndef FRESHET_DETECTORS_MANIFEST_MARKUP_H

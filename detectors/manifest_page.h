@@ -11,6 +11,8 @@
  *   1. A page is read as a whole or refused: no entry is left out because it could not be read. What
  *      is left out is said: folders (a key that ends in a slash), keys that include/exclude rule
  *      out, and on an HTML page links that lead elsewhere, up, or carry a query (sorting).
+ *      A page that may be cut off is refused: markup that is open at its end, and, where the response did
+ *      not tell its length, a table without a last newline.
  *   2. A page that says there is more, but not where, is refused.
  *   3. Sizes that are not exact ("1.2K"), and digests that are no sha256, tell versions apart too:
  *      they are kept as `version` when nothing else is.
@@ -35,6 +37,7 @@ struct manifest_page {
     const char *url;          /* that was asked for */
     const char *final_url;    /* where it came from: what it names is relative to this */
     const struct source_manifest *options;
+    bool endless; /* only the end of the connection told where it ends: it may be cut off */
     struct arena *scratch;       /* may be released when the page is read */
     struct listing *to;          /* open; entries are added */
     enum manifest_format format; /* out */

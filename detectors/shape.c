@@ -1,6 +1,8 @@
 /* shape: see the header. One function per row of shapes.def. */
 #include "detectors/shape.h"
 
+#define PROBLEM_MEMBERS_MAX 8
+
 /* ---- which shape ----------------------------------------------------------------------------- */
 
 typedef const char *check_fn(const struct shape_view *v);
@@ -64,6 +66,21 @@ enum shape shape_expected(const char *media_type, const char *url, const char *c
     if (s == SHAPE_unknown)
         s = shape_of_url(url);
     return s == SHAPE_unknown ? shape_of_type(content_type) : s;
+}
+
+enum shape shape_expected_again(const char *media_type, const char *url, const char *content_type,
+                                const char *seen)
+{
+    enum shape s = shape_expected(media_type, url, "");
+    if (s != SHAPE_unknown || !*seen)
+        return s == SHAPE_unknown ? shape_of_type(content_type) : s;
+    if (strcmp(seen, SHAPE_SEEN_GEOJSON) == 0)
+        return SHAPE_json;
+    for (int i = 1; i < SHAPE_COUNT; i++)
+        if (strcmp(rows[i].name, seen) == 0)
+            return (enum shape)i;
+    s = shape_of_type(content_type); /* another kind, that no name is known for; but no web page */
+    return s == SHAPE_html ? SHAPE_unknown : s;
 }
 
 /* ---- JSON, followed as it streams by --------------------------------------------------------- */
@@ -184,12 +201,54 @@ static const char *wrong_zip(const struct shape_view *v)
     return "a zip without its end record: truncated";
 }
 
+static const char *const geojson_types[] = {
+    "FeatureCollection", "Feature",         "Point",        "LineString",        "Polygon",
+    "MultiPoint",        "MultiLineString", "MultiPolygon", "GeometryCollection"};
+
+static bool is_one_of(yyjson_val *v, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (yyjson_equals_str(v, words[i]))
+            return true;
+    return false;
+}
+
+/* 401, "498", "error", "InvalidKey": as a code of an error says it. "OK" or 200 do not. */
+static bool is_bad_code(yyjson_val *v)
+{
+    static const char *const words[] = {"error", "Error", "ERROR", "fail", "failed", "failure"};
+    int64_t n;
+    if (yyjson_is_int(v))
+        return yyjson_get_sint(v) >= 400;
+    if (!yyjson_is_str(v))
+        return false;
+    struct str s = {yyjson_get_str(v), yyjson_get_len(v)};
+    return is_one_of(v, words, ARRAY_LEN(words)) || (str_to_i64(s, &n) == RC_OK && n >= 400);
+}
+
+/* RFC 9457 and what services make up: a code, and words about it. Data has more members. */
+static bool is_problem(yyjson_val *doc)
+{
+    static const char *const codes[] = {"status", "code", "statusCode"}, *const words[] = {
+                                                                             "message", "title",
+                                                                             "detail", "details"};
+    bool bad = false, told = false;
+    if (yyjson_obj_size(doc) > PROBLEM_MEMBERS_MAX)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        bad |= is_bad_code(yyjson_obj_get(doc, codes[i]));
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        told |= yyjson_obj_get(doc, words[i]) != NULL;
+    return bad && told;
+}
+
 bool shape_says_error(yyjson_val *doc)
 {
     yyjson_val *error = yyjson_obj_get(doc, "error");
     bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
-    said = said || yyjson_is_false(yyjson_obj_get(doc, "success"));
-    return said && !yyjson_obj_get(doc, "features") && !yyjson_obj_get(doc, "type");
+    said = said || yyjson_is_false(yyjson_obj_get(doc, "success")) || is_problem(doc);
+    return said && !yyjson_obj_get(doc, "features") &&
+           !is_one_of(yyjson_obj_get(doc, "type"), geojson_types, ARRAY_LEN(geojson_types));
 }
 
 /* Such documents are small. */
@@ -284,6 +343,12 @@ static const char *wrong_pdf(const struct shape_view *v)
     return str_starts(v->head, STR("%PDF-")) ? NULL : "no PDF: it does not start like one";
 }
 
+static const char *wrong_always(const struct shape_view *v)
+{
+    (void)v;
+    return "an error document with status 200";
+}
+
 static const char *wrong_never(const struct shape_view *v)
 {
     (void)v;
@@ -294,10 +359,42 @@ const char *shape_wrong(enum shape expected, const struct shape_view *v)
 {
     if (v->size == 0)
         return "the body is empty";
+    if (v->announced == SHAPE_problem)
+        return wrong_always(v);
     if (expected != SHAPE_unknown)
         return rows[expected].check(v);
     /* Nothing is known of it, so a page that calls itself one is taken; in disguise it is not. */
     return v->announced != SHAPE_html && is_html(v->head) ? "HTML that is not called so" : NULL;
+}
+
+/* "type" and one of GeoJSON's, somewhere near the begin or the end: every feature says it. */
+static bool tells_geojson(struct str s)
+{
+    const char *at;
+    while ((at = memmem(s.p, s.n, "\"type\"", 6)) != NULL) {
+        struct str rest = {at + 6, (size_t)(s.p + s.n - at - 6)};
+        s = rest;
+        rest = start_of(rest);
+        if (!str_starts(rest, STR(":")))
+            continue;
+        rest = start_of((struct str){rest.p + 1, rest.n - 1});
+        for (size_t i = 0; i < ARRAY_LEN(geojson_types); i++) {
+            size_t n = strlen(geojson_types[i]);
+            if (rest.n > n + 1 && rest.p[0] == '"' && rest.p[n + 1] == '"' &&
+                memcmp(rest.p + 1, geojson_types[i], n) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+const char *shape_seen(enum shape expected, const struct shape_view *v)
+{
+    if (expected == SHAPE_json)
+        return tells_geojson(v->head) || tells_geojson(v->tail) ? SHAPE_SEEN_GEOJSON : "json";
+    if (expected != SHAPE_unknown)
+        return rows[expected].name;
+    return is_html(v->head) ? "html" : SHAPE_SEEN_OTHER;
 }
 
 const char *shape_wrong_text(enum shape expected, struct str text)

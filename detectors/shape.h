@@ -25,6 +25,10 @@ enum shape {
 /* What to expect: by the declared media type, else by the end of the URL's path, else by the
  * Content-Type of the response. Each may be "". */
 enum shape shape_expected(const char *media_type, const char *url, const char *content_type);
+/* The same where something was seen of the source: that stands before the Content-Type, which an error
+ * page brings along. seen: what shape_seen said, or "". */
+enum shape shape_expected_again(const char *media_type, const char *url, const char *content_type,
+                                const char *seen);
 /* Of a media type alone. */
 enum shape shape_of_type(const char *media_type);
 
@@ -51,8 +55,13 @@ const char *shape_wrong(enum shape expected, const struct shape_view *v);
 /* The same for a text that is there as a whole. */
 const char *shape_wrong_text(enum shape expected, struct str text);
 
-/* {"error":{"code":498,...}}, {"error":true,"message":...}, {"success":false,...}: an error said
- * with status 200. */
+/* How these bytes are remembered: the name of a shape, "geojson", or "other" for what is no web page. */
+const char *shape_seen(enum shape expected, const struct shape_view *v);
+#define SHAPE_SEEN_OTHER "other"
+#define SHAPE_SEEN_GEOJSON "geojson"
+
+/* {"error":{"code":498,...}}, {"success":false,...}, {"status":"error","message":...},
+ * {"status":401,"title":...}: an error said with status 200. What holds features is none. */
 bool shape_says_error(yyjson_val *doc);
 
 #endif

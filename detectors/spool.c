@@ -183,8 +183,10 @@ enum rc spool_end(struct spool *s, struct body_facts *ret, struct err *err)
                            .size = s->size,
                            .json_whole = json_scan_whole(&s->scan),
                            .announced = s->announced};
-    struct body_facts facts = {
-        .read = true, .size = s->size, .wrong = shape_wrong(s->expected, &v)};
+    struct body_facts facts = {.read = true,
+                               .size = s->size,
+                               .wrong = shape_wrong(s->expected, &v),
+                               .shape = shape_seen(s->expected, &v)};
     digest_take(s->digest, &facts.sha);
     *ret = facts;
     return RC_OK;

@@ -214,7 +214,10 @@ static bool never_by_itself(const struct source *s, bool failed)
 struct window_when window_next(const struct source *s, const struct check_state *st,
                                const struct conf *conf, int64_t now)
 {
-    struct plan p = {.s = s, .last = st->checked_at, .now = now, .best = {-1, "manual"}};
+    struct plan p = {.s = s,
+                     .last = st->checked_at < now ? st->checked_at : now, /* a clock was ahead */
+                     .now = now,
+                     .best = {-1, "manual"}};
     if (never_by_itself(s, st->failures > 0))
         return p.best;
     if (st->checked_at < 0 && source_is_pushed(s))

@@ -31,7 +31,8 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
                                 .interval_s = col_i64(q, c + 16),
                                 .next_check_at = col_time(q, c + 17),
                                 .date_doubted = col_i64(q, c + 21) != 0,
-                                .stream_down_at = col_time(q, c + 27)};
+                                .stream_down_at = col_time(q, c + 27),
+                                .writes = col_i64(q, c + 28)};
     ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
     ret->has_other = col_sha(q, c + 22, &ret->other_sha);
     ret->other_size = col_i64(q, c + 23);
@@ -43,8 +44,10 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
     col_copy(q, c + 2, ret->validator_url, sizeof ret->validator_url);
     col_copy(q, c + 18, ret->last_outcome, sizeof ret->last_outcome);
     col_copy(q, c + 19, ret->last_detail, sizeof ret->last_detail);
+    col_copy(q, c + 30, ret->refused, sizeof ret->refused);
+    col_copy(q, c + 29, ret->seen_shape, sizeof ret->seen_shape);
     col_copy(q, c + 20, ret->cursor, sizeof ret->cursor);
-    col_copy(q, c + 28, ret->breach, sizeof ret->breach);
+    col_copy(q, c + 31, ret->breach, sizeof ret->breach);
 }
 
 static enum rc one_row(struct ledger *l, struct query *q, struct err *err)
@@ -116,16 +119,33 @@ static const char *or_null(const char *s)
     return *s ? s : NULL;
 }
 
-static enum rc put_state(struct ledger *l, const struct check_result *r, struct err *err)
+/* *ret_outrun: it was not, as somebody else has written it since it was read. */
+static enum rc put_state(struct ledger *l, const struct check_result *r, bool *ret_outrun,
+                         struct err *err)
 {
     const struct check_state *s = &r->state;
-    return query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtttii", r->src_no, or_null(s->etag),
-                     or_null(s->last_modified), or_null(s->validator_url),
-                     s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
-                     s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
-                     s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
-                     s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                     or_null(s->cursor), (int64_t)s->date_doubted, r->started_at);
+    TRY(query_run(l, Q_STATE_PUT, err, "ittthmiiiiiimmmmmimtttiiti", r->src_no, or_null(s->etag),
+                  or_null(s->last_modified), or_null(s->validator_url),
+                  s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
+                  s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
+                  s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
+                  s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
+                  or_null(s->cursor), (int64_t)s->date_doubted, s->writes, or_null(s->seen_shape),
+                  r->started_at));
+    *ret_outrun = sqlite3_changes(l->db) == 0;
+    return RC_OK;
+}
+
+/* What it found is of another declaration, or older than what is known by now: not even its level is
+ * certain. Nobody can tell from here whether anything is new, so it is asked again. */
+static enum rc be_outrun(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
+{
+    r->outcome = OUTCOME_unavailable;
+    r->level = LEVEL_SOVEREIGN;
+    r->has_sha = r->deleted = r->unexpected = false;
+    r->bytes_saved = 0;
+    snprintf(r->detail, sizeof r->detail,
+             "here: the source was declared anew or looked at by another meanwhile; asked again");
 }
 
 /* Most checks leave it alone. */
@@ -204,12 +224,16 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
 {
     struct ledger *l = b->ledger;
     int64_t now = b->now;
+    bool outrun;
     r->event_id[0] = '\0';
     TRY(query_run(l, Q_CHECK_ADD, err, "iiittiiiitm", r->src_no, r->started_at, r->ended_at,
                   outcome_name(r->outcome), r->detail, (int64_t)r->http, (int64_t)r->attempts,
                   r->bytes_in, r->bytes_saved, r->due_because, r->request_no ? r->request_no : -1));
-    TRY(put_state(l, r, err));
-    TRY(put_other(l, r, now, err));
+    TRY(put_state(l, r, &outrun, err));
+    if (outrun)
+        TRY(be_outrun(l, r, now, err));
+    else
+        TRY(put_other(l, r, now, err));
     if (check_found(r))
         TRY(add_candidate(l, r, now, err));
     TRY(show_check(l, r, now, err));

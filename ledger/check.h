@@ -3,7 +3,11 @@
  * Invariants
  *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
  *      a result that found something never advances the state without its candidate.
- *   2. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
+ *   2. A check writes the state only when nobody has since it was read. Else its receipt says so, what it
+ *      found is dropped, and the source is due at once: two checks at a time, a declaration or a
+ *      rollback under a check, cannot leave a state that is older than what was taken in, or bytes,
+ *      times and levels of a declaration that is no longer in force.
+ *   3. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
  */
 #ifndef FRESHET_LEDGER_CHECK_H
 #define FRESHET_LEDGER_CHECK_H
@@ -17,12 +21,16 @@
 struct check_state {
     char etag[1024], last_modified[64], validator_url[2048];
     bool has_seen;
+    char seen_shape
+        [16]; /* detectors/shape.h; what these bytes were like, so what is expected next */
     struct sha256 seen_sha;
     int64_t seen_size;
     bool head_refused, date_doubted;
     int64_t etag_flaps, checks, since_audit, failures, gone_count, gone_since;
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
+    char refused[48]; /* check_state_get only: why its newest candidate was not taken in; "" else */
+    int64_t writes;   /* how often it was written when it was read: invariant 2 */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
     char breach[16];               /* that subscribers were told of (breach.h); "" when none */
@@ -60,6 +68,7 @@ MUST_CHECK enum rc check_load(struct ledger *l, struct arena *a, int64_t src_no,
 MUST_CHECK enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t n,
                              struct err *err);
 
+#define CHECK_UNSENT (-1)
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;
@@ -69,6 +78,7 @@ struct check_result {
     enum outcome outcome;
     char detail[256];
     int http, attempts;
+    int end; /* enum fetch_end of the last request; CHECK_UNSENT: nothing was sent. Not stored */
     int64_t bytes_in, bytes_saved;
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
@@ -85,7 +95,8 @@ struct check_result {
 };
 /* Results that become durable together, in a transaction of their own:
  *   check_begin ─▶ check_put each ─▶ check_end; check_abort instead when check_put fails.
- * check_put also keeps the check clocks of public_checks and the counters of requests. */
+ * check_put also keeps the check clocks of public_checks and the counters of requests. It changes a result
+ * that was outrun (invariant 2): it is no more than that then, and withheld. */
 struct check_batch {
     struct ledger *ledger;
     int64_t now;

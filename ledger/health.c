@@ -35,8 +35,12 @@ static enum health_state state_of(const struct health_facts *f, int64_t now)
         return HEALTH_retired;
     if (f->checked_at < 0)
         return HEALTH_never_checked;
+    if (f->checked_at - now > HEALTH_AHEAD_MS)
+        return HEALTH_ahead;
     if (f->failures > 0)
         return str_is(f->last_outcome, "gone") ? HEALTH_gone : HEALTH_failing;
+    if (f->refused.n > 0)
+        return HEALTH_refused;
     if (f->next_check_at >= 0 && now - f->next_check_at > HEALTH_OVERDUE_MS)
         return HEALTH_overdue;
     if (f->template)
@@ -94,6 +98,11 @@ static void say_why(const struct health_facts *f, struct health *h)
                  f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
                  f->next_check_at < 0 ? "" : at);
         break;
+    case HEALTH_ahead:
+        time_or_never(f->checked_at, at);
+        snprintf(h->reason, room,
+                 "Checked in the future, at %s: the clock was ahead, or is behind.", at);
+        break;
     case HEALTH_failing:
     case HEALTH_gone:
         time_or_never(f->reached_at, at);
@@ -108,6 +117,10 @@ static void say_why(const struct health_facts *f, struct health *h)
         }
         snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
                  STR_FMT(f->last_outcome), at);
+        break;
+    case HEALTH_refused:
+        snprintf(h->reason, room, "The newest that was found was not taken in: %.*s.",
+                 STR_FMT(f->refused));
         break;
     case HEALTH_overdue:
         time_or_never(f->next_check_at, at);

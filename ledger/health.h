@@ -17,6 +17,8 @@
 
 /* Jitter, a busy scheduler and a restart stay below it; a stopped scheduler does not. */
 #define HEALTH_OVERDUE_MS 3600000LL
+/* What was done later than this is no matter of two clocks that differ a little. */
+#define HEALTH_AHEAD_MS 3600000LL
 /* A year and a month: whoever changes every year was read in between; whoever said "304" for longer
  * has never been proven right. */
 #define HEALTH_VERIFIED_MS (400 * DAY_MS)
@@ -36,10 +38,10 @@ struct health_facts {
     bool retired;
     bool template; /* only its calendar is read, so nobody is reached and no byte is digested */
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
-    int64_t removed_at;     /* since when the upstream, or its listing, is without it */
-    bool pushed;            /* its upstream is to tell, and nobody looks meanwhile */
-    int64_t stream_down_at; /* its event stream; 0 or less: up, or it has none */
-    struct str last_outcome;
+    int64_t removed_at;               /* since when the upstream, or its listing, is without it */
+    bool pushed;                      /* its upstream is to tell, and nobody looks meanwhile */
+    int64_t stream_down_at;           /* its event stream; 0 or less: up, or it has none */
+    struct str last_outcome, refused; /* refused: a reason code; "" when it was not */
 };
 struct health {
     enum health_state state;

@@ -346,7 +346,8 @@ static struct public_source_row view_source(const struct query *q)
         .verified_at = col_time(q, 10),
         .retired = col_i64(q, 11) != 0,
         .removed_at = col_time(q, 12),
-        .stream_down_at = col_time(q, 13)};
+        .stream_down_at = col_time(q, 13),
+        .refused = col_view(q, 14)};
 }
 
 enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
@@ -359,7 +360,8 @@ enum rc public_source_get(struct ledger *l, struct arena *a, struct str id,
     s.source_id = col_str(a, &q, 0);
     s.d.doc = col_str(a, &q, 1);
     s.last_outcome = col_str(a, &q, 9);
-    if (!s.source_id.p || !s.d.doc.p || !s.last_outcome.p)
+    s.refused = col_str(a, &q, 14);
+    if (!s.source_id.p || !s.d.doc.p || !s.refused.p || !s.last_outcome.p)
         return err_set(err, RC_NOMEM, "", "no memory for a document");
     *ret = s;
     return RC_OK;

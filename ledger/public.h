@@ -105,6 +105,7 @@ MUST_CHECK enum rc public_fresh_facts(struct ledger *l, struct str collection, p
 /* A description, and the health that moves with every check beside it. */
 struct public_source_row {
     struct str source_id, last_outcome; /* last_outcome "" before the first check */
+    struct str refused;                 /* a reason code, "" when nothing was */
     struct public_doc d;
     bool shown; /* may its health be shown? */
     bool retired;

@@ -40,6 +40,7 @@ enum rc public_health_counts(struct ledger *l, int64_t now, int64_t ret[HEALTH_C
     TRY(query_i64(l, Q_R_COUNT_ACTIVE, &active, err, ""));
     TRY(query_i64(l, Q_R_COUNT_UNCHECKED, &n[HEALTH_never_checked], err, ""));
     TRY(count_failing(l, n, err));
+    TRY(query_i64(l, Q_R_COUNT_REFUSED, &n[HEALTH_refused], err, ""));
     TRY(query_i64(l, Q_R_COUNT_UNVERIFIED, &n[HEALTH_unverified], err, "i",
                   now - HEALTH_VERIFIED_MS));
     n[HEALTH_ok] = active;

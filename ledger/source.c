@@ -108,7 +108,9 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
     /* Validators belong to the URL that gave them; a moved source is looked at afresh. */
     if (rc == RC_OK && strcmp(old.url, s->url) != 0)
         rc = query_run(l, Q_SOURCE_FORGET_URL, err, "i", s->no);
-    if (rc == RC_OK && !waits_for_listing(&old, s))
+    if (rc == RC_OK && waits_for_listing(&old, s))
+        rc = query_run(l, Q_SOURCE_DUE_KEEP, err, "i", s->no);
+    else if (rc == RC_OK)
         rc = query_run(l, Q_SOURCE_DUE_SET, err, "im", s->no,
                        old.retired_at >= 0 || source_is_unlisted(&old) ? (int64_t)-1
                                                                        : source_first_due(s, now));

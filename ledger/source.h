@@ -127,9 +127,9 @@ MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, 
  * was retired with it and who by hand is not recorded. */
 MUST_CHECK enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err);
 
-/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
 /* Is it the source's own fault, its stored declaration, that it could not be read? */
 bool source_is_unreadable(enum rc rc);
+/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
 MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,
                                 struct source *ret, struct err *err);
 MUST_CHECK enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,

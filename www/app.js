@@ -27,6 +27,8 @@ const STATES = {
 const HEALTH = {
     ok: "Checks work",
     never_checked: "Never looked at",
+    refused: "Newest version refused",
+    ahead: "Looked at by a wrong clock",
     failing: "Checks fail",
     gone: "Gone upstream",
     overdue: "A look is overdue",

@@ -302,6 +302,25 @@ static void retry_after_is_honoured(void **state)
 }
 
 /* 301 is told, without the keys in its query, and not adopted. */
+/* What a host asked one process for, the next one keeps; other hosts are asked. */
+static void a_pause_outlives_its_process(void **state)
+{
+    (void)state;
+    struct source later = source("later", "/later", ""), a = source("a", "/a", "");
+    check(&later, "rate_limited");
+    assert_true(t.last.attempts > 0);
+    detect_free(&t.detect);
+    assert_ok(detect_new(t.ledger, &t.inst, on_done, &t, &t.detect, &err));
+    check(&a, "rate_limited");
+    assert_int_equal(t.last.attempts, 0); /* nothing was sent */
+    assert_true(state_of(&a).next_check_at > clock_now() + 3000000);
+    detect_free(&t.detect);
+    clock_set(clock_now() + 3601000);
+    assert_ok(detect_new(t.ledger, &t.inst, on_done, &t, &t.detect, &err));
+    check(&a, "new");
+    clock_set(-1);
+}
+
 static void moved_is_told(void **state)
 {
     (void)state;
@@ -735,6 +754,7 @@ int main(void)
         TEST(a_template_asks_nobody),
         TEST(failures_leave_no_file),
         TEST(retry_after_is_honoured),
+        TEST(a_pause_outlives_its_process),
         TEST(moved_is_told),
         TEST(address_policy),
         TEST(secrets),

@@ -42,10 +42,22 @@ static void every_rule(void **state)
     f.last_outcome = STR("gone");
     assert_string_equal(judged(f), "gone");
     f = fine();
+    f.refused = STR("WRONG_SHAPE");
+    assert_string_equal(judged(f), "refused");
+    f.failures = 1;
+    assert_string_equal(judged(f), "failing");
+    f = fine();
     f.next_check_at = NOW - HEALTH_OVERDUE_MS;
     assert_string_equal(judged(f), "ok");
     f.next_check_at--;
     assert_string_equal(judged(f), "overdue");
+    f = fine();
+    f.checked_at = NOW + HEALTH_AHEAD_MS;
+    assert_string_equal(judged(f), "ok");
+    f.checked_at++;
+    assert_string_equal(judged(f), "ahead");
+    f.failures = 1;
+    assert_string_equal(judged(f), "ahead"); /* nobody knows when it failed */
     f = fine();
     f.verified_at = NOW - HEALTH_VERIFIED_MS;
     assert_string_equal(judged(f), "ok");

@@ -38,6 +38,21 @@ static void a_folder_without_settings_names_the_fix(void **state)
     assert_non_null(strstr(err.msg, "freshet init /no/such/folder"));
 }
 
+/* What is there and cannot be looked at (here: a link to itself; mostly a missing right) is not missing. */
+static void settings_out_of_reach_are_not_missing(void **state)
+{
+    char path[PATH_MAX + 16];
+    struct instance i = {0};
+    struct err err = {0};
+    (void)state;
+    snprintf(path, sizeof path, "%s/freshet.json", dir);
+    assert_int_equal(symlink("freshet.json", path), 0);
+    assert_rc(instance_load(&arena, dir, &i, &err), RC_IO);
+    assert_non_null(strstr(err.msg, "cannot read"));
+    assert_null(strstr(err.msg, "init"));
+    assert_int_equal(unlink(path), 0);
+}
+
 static void the_folder_is_absolute_and_without_links(void **state)
 {
     char link[PATH_MAX + 8], real[PATH_MAX];
@@ -150,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_without_settings_names_the_fix),
+        cmocka_unit_test(settings_out_of_reach_are_not_missing),
         cmocka_unit_test(the_folder_is_absolute_and_without_links),
         cmocka_unit_test(a_secret_loses_its_newline_only),
         cmocka_unit_test(the_environment_wins),

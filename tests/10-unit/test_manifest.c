@@ -46,6 +46,7 @@ static const struct conf conf = {.audit_every = 20};
 struct page {
     const char *url, *text;
     int http;
+    int until; /* the last ask that is answered so; 0: all are */
 };
 
 struct check {
@@ -65,8 +66,8 @@ static void run(struct check *c, const struct page *pages, size_t n)
     for (c->asks = 1; c->asks <= manifest_detector.asks_max; c->asks++) {
         const char *url = ask.url ? ask.url : source.url;
         const struct page *page = NULL;
-        for (size_t i = 0; i < n; i++)
-            if (strcmp(pages[i].url, url) == 0)
+        for (size_t i = 0; i < n && !page; i++)
+            if (strcmp(pages[i].url, url) == 0 && (!pages[i].until || c->asks <= pages[i].until))
                 page = &pages[i];
         struct fetch_res res = {.end = FETCH_OK,
                                 .http = page ? page->http : 404,
@@ -106,11 +107,11 @@ static void is_outcome(const struct check *c, const char *want, int line)
 }
 
 static const struct page three[] = {
-    {BASE, "{\"items\":[\"a\",\"b\"],\"next\":\"?p=2\"}", 200},
-    {BASE "?p=2", "{\"items\":[\"c\"],\"next\":\"?p=3\"}", 200},
-    {BASE "?p=3", "{\"items\":[\"d\"]}", 200},
+    {BASE, "{\"items\":[\"a\",\"b\"],\"next\":\"?p=2\"}", 200, 0},
+    {BASE "?p=2", "{\"items\":[\"c\"],\"next\":\"?p=3\"}", 200, 0},
+    {BASE "?p=3", "{\"items\":[\"d\"]}", 200, 0},
 };
-static const struct page one[] = {{BASE, "[\"d\",\"b\",\"c\",\"a\"]", 200}};
+static const struct page one[] = {{BASE, "[\"d\",\"b\",\"c\",\"a\"]", 200, 0}};
 
 /* M2, M3 */
 static void pages_do_not_matter(void **state)
@@ -139,6 +140,49 @@ static void pages_do_not_matter(void **state)
     assert_true(c.conditional);
 }
 
+/* M5: "a" goes when page 1 has been read, so "d" is on no page of that reading. */
+static void what_shifts_is_not_gone(void **state)
+{
+    (void)state;
+    static const struct page shifts[] = {
+        {BASE, "{\"items\":[\"a\",\"b\",\"c\"],\"next\":\"?p=2\"}", 200, 1},
+        {BASE, "{\"items\":[\"b\",\"c\",\"d\"],\"next\":\"?p=2\"}", 200, 0},
+        {BASE "?p=2", "{\"items\":[\"e\",\"f\"]}", 200, 0},
+    };
+    static const struct page before[] = {
+        {BASE, "{\"items\":[\"a\",\"b\",\"c\"],\"next\":\"?p=2\"}", 200, 0},
+        {BASE "?p=2", "{\"items\":[\"d\",\"e\",\"f\"]}", 200, 0},
+    };
+    struct check c = fresh();
+    options("{}");
+    run(&c, before, ARRAY_LEN(before));
+    OUTCOME(&c, new);
+    run(&c, shifts, ARRAY_LEN(shifts));
+    OUTCOME(&c, changed);
+    assert_int_equal(c.asks, 6);
+    assert_true(str_starts(str_of(c.v.detail), STR("5 entries on 2 pages, read again")));
+    assert_non_null(memmem(c.v.content.p, c.v.content.n, "\"key\":\"d\"", 9));
+    assert_null(memmem(c.v.content.p, c.v.content.n, "\"key\":\"a\"", 9));
+}
+
+/* M5: whoever never stands still is not believed; an entry on two pages is a sign of it at first sight. */
+static void what_moves_is_not_believed(void **state)
+{
+    (void)state;
+    static const struct page moves[] = {
+        {BASE, "{\"items\":[\"a\",\"b\"],\"next\":\"?p=2\"}", 200, 1},
+        {BASE, "{\"items\":[\"x\",\"a\"],\"next\":\"?p=2\"}", 200, 3},
+        {BASE, "{\"items\":[\"y\",\"x\"],\"next\":\"?p=2\"}", 200, 0},
+        {BASE "?p=2", "{\"items\":[\"b\"]}", 200, 0},
+    };
+    struct check c = fresh();
+    options("{}");
+    run(&c, moves, ARRAY_LEN(moves));
+    OUTCOME(&c, unavailable);
+    assert_false(c.st.has_seen);
+    assert_int_equal(c.asks, 6);
+}
+
 /* M1: whatever happens on a later page, the state is as before. */
 static void all_pages_or_nothing(void **state)
 {
@@ -147,24 +191,28 @@ static void all_pages_or_nothing(void **state)
         struct page second;
         const char *outcome, *detail;
     } rows[] = {
-        {{BASE "?p=2", "", 503}, "unavailable", "page 2: HTTP 503"},
-        {{BASE "?p=2", "", 404}, "gone", "page 2: HTTP 404"},
-        {{BASE "?p=2", "", 304}, "wrong_shape", "page 2: HTTP 304"},
-        {{BASE "?p=2", "", 403}, "denied", "page 2: HTTP 403"},
-        {{BASE "?p=2", "<html>login</html>", 200}, "wrong_shape", "page 2: HTML where JSON"},
-        {{BASE "?p=2", "{\"items\":[", 200}, "wrong_shape", "page 2: the JSON is not whole"},
-        {{BASE "?p=2", "{\"items\":[{\"key\":\"a\",\"size\":1}]}", 200},
+        {{BASE "?p=2", "", 503, 0}, "unavailable", "page 2: HTTP 503"},
+        {{BASE "?p=2", "", 404, 0}, "gone", "page 2: HTTP 404"},
+        {{BASE "?p=2", "", 304, 0}, "wrong_shape", "page 2: HTTP 304"},
+        {{BASE "?p=2", "", 403, 0}, "denied", "page 2: HTTP 403"},
+        {{BASE "?p=2", "<html>login</html>", 200, 0}, "wrong_shape", "page 2: HTML where JSON"},
+        {{BASE "?p=2", "{\"items\":[", 200, 0}, "wrong_shape", "page 2: the JSON is not whole"},
+        {{BASE "?p=2", "{\"items\":[{\"key\":\"a\",\"size\":1}]}", 200, 0},
          "wrong_shape",
          "page 2: entry a"},
-        {{BASE "?p=2", "{\"items\":[],\"next\":\"?p=2\"}", 200},
+        {{BASE "?p=2", "{\"items\":[],\"next\":\"?p=2\"}", 200, 0},
          "wrong_shape",
          "page 2 leads back"},
-        {{BASE "?p=2", "{\"items\":[],\"next\":\".\"}", 200}, "wrong_shape", "page 2 leads back"},
-        {{BASE "?p=2", "{\"items\":[],\"next\":\"https://f.org/\"}", 200},
+        {{BASE "?p=2", "{\"items\":[],\"next\":\".\"}", 200, 0},
+         "wrong_shape",
+         "page 2 leads back"},
+        {{BASE "?p=2", "{\"items\":[],\"next\":\"https://f.org/\"}", 200, 0},
          "blocked",
          "page 2 names"},
-        {{BASE "?p=2", "{\"items\":[],\"next\":\"https://e.org:444/\"}", 200}, "blocked", "page 2"},
-        {{BASE "?p=2", "{\"items\":[],\"next\":\"http://e.org/\"}", 200},
+        {{BASE "?p=2", "{\"items\":[],\"next\":\"https://e.org:444/\"}", 200, 0},
+         "blocked",
+         "page 2"},
+        {{BASE "?p=2", "{\"items\":[],\"next\":\"http://e.org/\"}", 200, 0},
          "blocked",
          "page 2 names"},
     };
@@ -192,7 +240,7 @@ static void not_more_pages_than_the_limit(void **state)
     for (int i = 0; i <= MANIFEST_PAGES_MAX; i++)
         many[i] = (struct page){
             i ? arena_printf(&memory, BASE "?p=%d", i) : BASE,
-            arena_printf(&memory, "{\"items\":[\"%d\"],\"next\":\"?p=%d\"}", i, i + 1), 200};
+            arena_printf(&memory, "{\"items\":[\"%d\"],\"next\":\"?p=%d\"}", i, i + 1), 200, 0};
     run(&c, many, MANIFEST_PAGES_MAX + 1);
     OUTCOME(&c, wrong_shape);
     assert_int_equal(c.asks, MANIFEST_PAGES_MAX);
@@ -206,9 +254,9 @@ static void not_more_pages_than_the_limit(void **state)
 static void what_the_digest_decides(void **state)
 {
     (void)state;
-    static const struct page same[] = {{BASE, "[\"a\",\"b\"]", 200}};
-    static const struct page other[] = {{BASE, "[\"a\",\"c\"]", 200}};
-    static const struct page not_modified[] = {{BASE, "", 304}};
+    static const struct page same[] = {{BASE, "[\"a\",\"b\"]", 200, 0}};
+    static const struct page other[] = {{BASE, "[\"a\",\"c\"]", 200, 0}};
+    static const struct page not_modified[] = {{BASE, "", 304, 0}};
     options("{}");
     struct check c = fresh();
     snprintf(c.etag, sizeof c.etag, "\"1\"");
@@ -235,7 +283,7 @@ static void what_the_digest_decides(void **state)
                                     "date, size or digest");
 }
 
-/* M5: any fact is one by which a change is seen. */
+/* M6: any fact is one by which a change is seen. */
 static void blind_entries_are_counted(void **state)
 {
     (void)state;
@@ -244,8 +292,8 @@ static void blind_entries_are_counted(void **state)
          "[\"a\",{\"key\":\"b\",\"size\":1},{\"key\":\"c\",\"etag\":\"e\"},"
          "{\"key\":\"d\",\"modified\":\"2026\"},{\"key\":\"e\",\"hash\":\"md5-1\"},"
          "{\"key\":\"f\",\"version\":\"1\"},{\"key\":\"g\",\"size\":\"-\"}]",
-         200}};
-    static const struct page seen[] = {{BASE, "[{\"key\":\"b\",\"size\":1}]", 200}};
+         200, 0}};
+    static const struct page seen[] = {{BASE, "[{\"key\":\"b\",\"size\":1}]", 200, 0}};
     options("{}");
     struct check c = fresh();
     run(&c, some, 1);
@@ -263,10 +311,10 @@ static void too_few_or_another_language(void **state)
 {
     (void)state;
     static const struct page eleven[] = {
-        {BASE, "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\"]", 200}};
-    static const struct page two[] = {{BASE, "[\"a\",\"b\"]", 200}};
-    static const struct page single[] = {{BASE, "[\"a\"]", 200}};
-    static const struct page none[] = {{BASE, "[]", 200}};
+        {BASE, "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\"]", 200, 0}};
+    static const struct page two[] = {{BASE, "[\"a\",\"b\"]", 200, 0}};
+    static const struct page single[] = {{BASE, "[\"a\"]", 200, 0}};
+    static const struct page none[] = {{BASE, "[]", 200, 0}};
     options("{}");
     struct check c = fresh();
     run(&c, none, 1);
@@ -326,6 +374,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(what_shifts_is_not_gone),
+        T(what_moves_is_not_believed),
         T(pages_do_not_matter),
         T(all_pages_or_nothing),
         T(not_more_pages_than_the_limit),

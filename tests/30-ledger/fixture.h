@@ -107,7 +107,8 @@ static inline struct check_result fix_result(const struct source *s, enum outcom
                                        .reached_at = 2000,
                                        .verified_at = 2000,
                                        .changed_at = 2000,
-                                       .next_check_at = 9000}};
+                                       .next_check_at = 9000,
+                                       .writes = INT64_MAX}}; /* nobody is in its way */
     memset(r.sha.b, fill, sizeof r.sha.b);
     r.state.seen_sha = r.sha;
     return r;

@@ -2,6 +2,7 @@
 #include "tests/30-ledger/fixture.h"
 
 #include <sqlite3.h>
+#include "ledger/inbox.h"
 #include "ledger/public.h"
 #include "ledger/query.h"
 #include "ledger/request.h"
@@ -197,6 +198,121 @@ static void test_checks_of_withheld_sources_are_not_shown(void **state)
     sqlite3_close(db);
 }
 
+/* ---- looks that are outrun ------------------------------------------------------------------- */
+
+/* A look that has read the state of a source, and will find the bytes `fill`. */
+static struct check_result look(struct ledger *l, const struct source *s, enum outcome o, int fill)
+{
+    struct check_result r = fix_result(s, o, fill);
+    struct check_state st;
+    OK(check_state_get(l, s->no, &st, &fix_err));
+    r.state.writes = st.writes;
+    r.state.checks = st.checks + 1;
+    snprintf(r.state.etag, sizeof r.state.etag, "\"%d\"", fill);
+    return r;
+}
+
+static struct check_state put(struct ledger *l, struct check_result *r, int64_t now)
+{
+    struct check_state st;
+    OK(check_commit(l, r, 1, now, &fix_err));
+    OK(check_state_get(l, r->src_no, &st, &fix_err));
+    return st;
+}
+
+static int64_t waiting(struct ledger *l)
+{
+    struct inbox_stats stats;
+    OK(inbox_stats(l, &stats, &fix_err));
+    return stats.ready;
+}
+
+/* What it leaves: a receipt that says so, a source that is due; nothing of what it found. */
+static void assert_outrun(struct ledger *l, const struct check_result *r,
+                          const struct check_state *st, int64_t now)
+{
+    assert_int_equal(r->outcome, OUTCOME_unavailable);
+    assert_string_equal(r->event_id, "");
+    assert_non_null(strstr(r->detail, "meanwhile"));
+    assert_int_equal(st->next_check_at, now);
+    CLEANUP(query_close) struct query q = {0};
+    OK(query_open(l, Q_CHECK_LIST, &q, &fix_err, "ii", r->src_no, (int64_t)1));
+    OK(query_next(l, &q, &fix_err));
+    assert_true(str_is(col_view(&q, 2), "unavailable"));
+    assert_true(str_is(col_view(&q, 3), r->detail));
+}
+
+/* The older of two looks at once does not undo the newer one. */
+static void test_of_two_looks_the_first_to_end_counts(void **state)
+{
+    (void)state;
+    struct ledger *l = fix_open(LEDGER_WRITE);
+    struct source s = fix_source(l, "{\"id\":\"a\",\"url\":\"https://a.example/x\"}");
+    struct check_result seed = look(l, &s, OUTCOME_new, 1);
+    put(l, &seed, 2000);
+    struct check_result slow = look(l, &s, OUTCOME_not_modified, 1);
+    struct check_result quick = look(l, &s, OUTCOME_changed, 2);
+    put(l, &quick, 3000);
+    struct check_state st = put(l, &slow, 4000);
+    assert_outrun(l, &slow, &st, 4000);
+    assert_string_equal(st.etag, "\"2\"");
+    assert_string_equal(st.last_outcome, "changed");
+    assert_int_equal(st.failures, 0);
+    assert_int_equal(st.checks, 3);
+    assert_int_equal(waiting(l), 2);
+    struct check_result next = look(l, &s, OUTCOME_unchanged, 2); /* and it goes on */
+    st = put(l, &next, 5000);
+    assert_string_equal(st.last_outcome, "unchanged");
+    ledger_close(&l);
+}
+
+/* Bytes of an old URL are not taken in as coming from the new one; a level that was raised while a
+ * check was under way leaves no exact time behind (I8). */
+static void test_a_declaration_outruns_a_look(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "{\"id\":\"a\",\"url\":\"https://b.example/y\"}",
+        "{\"id\":\"a\",\"url\":\"https://b.example/y\",\"sensitivity\":\"restricted\"}"};
+    struct ledger *l = fix_open(LEDGER_WRITE);
+    struct source s = fix_source(l, "{\"id\":\"a\",\"url\":\"https://a.example/x\"}"), to;
+    for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+        yyjson_val *v;
+        struct check_result r = look(l, &s, OUTCOME_new, 1);
+        OK(json_parse(&fix_arena, str_of(specs[i]), 0, "test", &v, &fix_err));
+        OK(source_parse(&fix_arena, v, &to, &fix_err));
+        to.no = s.no;
+        OK(ledger_begin(l, &fix_err));
+        OK(source_put(l, &to, 1000, &fix_err)); /* the clock may stand still meanwhile */
+        OK(ledger_commit(l, &fix_err));
+        struct check_state st = put(l, &r, 3000);
+        assert_int_equal(st.next_check_at, 1000); /* since it was declared */
+        assert_string_equal(st.etag, "");
+        assert_string_equal(r.event_id, "");
+        assert_int_equal(r.level, LEVEL_SOVEREIGN); /* for the log */
+        assert_int_equal(waiting(l), 0);
+    }
+    ledger_close(&l);
+}
+
+/* A rollback has a source forgotten: a look from before does not remember for it. */
+static void test_what_is_forgotten_stays_forgotten(void **state)
+{
+    (void)state;
+    struct ledger *l = fix_open(LEDGER_WRITE);
+    struct source s = fix_source(l, "{\"id\":\"a\",\"url\":\"https://a.example/x\"}");
+    struct check_result first = look(l, &s, OUTCOME_new, 1);
+    put(l, &first, 2000);
+    struct check_result late = look(l, &s, OUTCOME_not_modified, 1);
+    OK(ledger_begin(l, &fix_err));
+    OK(check_forget(l, s.no, 2500, &fix_err));
+    OK(ledger_commit(l, &fix_err));
+    struct check_state st = put(l, &late, 3000);
+    assert_false(st.has_seen);
+    assert_int_equal(st.next_check_at, 2500);
+    ledger_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +320,9 @@ int main(void)
         T(test_due_among_a_million),
         T(test_receipts_are_a_chain),
         T(test_checks_of_withheld_sources_are_not_shown),
+        T(test_of_two_looks_the_first_to_end_counts),
+        T(test_a_declaration_outruns_a_look),
+        T(test_what_is_forgotten_stays_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  *
  * Worker processes are forked with no ledger open; the parent looks at the result. */
 #include "tests/30-ledger/world.h"
+#include "ledger/unhealthy.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -143,6 +144,55 @@ static void wrong_shape_fails_with_evidence(void **state)
     assert_true(c.prov.n > 0 && c.qa.n > 0 && c.item.n == 0);
     assert_int_equal(head_of(&s).version, 0);
     assert_int_equal(feed_length(), 0);
+}
+
+/* The health of the only source, to its operator and to the public. */
+static const char *health_now(const struct source *s, const char **ret_public)
+{
+    struct check_state st;
+    struct health h;
+    struct public_source_row row;
+    struct ledger *r = fix_open(LEDGER_READ);
+    OK(check_state_get(led, s->no, &st, &fix_err));
+    OK(public_source_get(r, &fix_arena, str_of(s->id), &row, &fix_err));
+    ledger_close(&r);
+    *ret_public = arena_str(&fix_arena, row.refused);
+    struct health_facts f = health_facts_of(s, &st);
+    health_judge(&f, 2500, &h);
+    return health_name(h.state);
+}
+
+/* What a detector calls news and the handler refuses stays a breach, through checks that find it
+ * unchanged and through a rebuild, until something is taken in or needs nothing. */
+static void what_was_refused_is_a_breach(void **state)
+{
+    struct source s = add_source("one", "public");
+    const char *shown;
+    (void)state;
+    clock_set(2500);
+    serve("one", BODY_A);
+    found(&s, BODY_A);
+    assert_int_equal(drain().done, 1);
+    assert_string_equal(health_now(&s, &shown), "ok");
+    for (int again = 0; again < 2; again++) {
+        serve("one", "<!doctype html><title>Log in</title>");
+        found(&s, "<!doctype html><title>Log in</title>");
+        assert_int_equal(drain().failed, 1);
+        struct check_result same = fix_result(&s, OUTCOME_unchanged, 1);
+        OK(check_commit(led, &same, 1, 2400, &fix_err));
+        assert_string_equal(health_now(&s, &shown), "refused");
+        assert_string_equal(shown, "WRONG_SHAPE");
+        OK(ledger_begin(led, &fix_err));
+        OK(project_source(led, &inst, &s, 2450, &fix_err));
+        OK(ledger_commit(led, &fix_err));
+        assert_string_equal(health_now(&s, &shown), "refused");
+        assert_string_equal(shown, "WRONG_SHAPE");
+        serve("one", again ? BODY_A : BODY_B);
+        found(&s, again ? BODY_A : BODY_B);
+        drain();
+        assert_string_equal(health_now(&s, &shown), "ok");
+        assert_string_equal(shown, "");
+    }
 }
 
 static void transient_failure_is_tried_again_then_dead(void **state)
@@ -515,6 +565,7 @@ int main(void)
                                        T(three_changes_also_when_late),
                                        T(late_duplicate_is_a_noop),
                                        T(wrong_shape_fails_with_evidence),
+                                       T(what_was_refused_is_a_breach),
                                        T(transient_failure_is_tried_again_then_dead),
                                        cmocka_unit_test(backoff_grows_to_an_hour),
                                        T(held_then_approved),

@@ -231,7 +231,7 @@ static void withheld_rows_do_not_survive(void **state)
     static const char *const leaks[] = {
         "INSERT INTO public_sources SELECT id, src_no, collection, spec, 1, 1 FROM sources"
         " WHERE id = 'own'",
-        "INSERT INTO public_checks SELECT src_no, 1, 1, 0, 1, 'new', 1, 1, 0, NULL FROM sources"
+        "INSERT INTO public_checks SELECT src_no, 1, 1, 0, 1, 'new', 1, 1, 0, NULL, NULL FROM sources"
         " WHERE id = 'kept'",
         "INSERT INTO public_prov SELECT run_id, src_no, doc, 1, 1 FROM prov_bundles JOIN ledger"
         " USING (run_id) WHERE status = 'finalized' AND src_no IN (SELECT src_no FROM sources"

@@ -179,6 +179,9 @@ static void unhealthy_are_found_and_counted(void **state)
     commit(r, ARRAY_LEN(r), NOW);
     unhealthy_at(NOW, text);
     assert_string_equal(text, "fails:failing gone:gone hidden:failing unseen:never_checked ");
+    unhealthy_at(NOW - DAY_MS, text); /* a clock that went back; each is told once */
+    assert_string_equal(
+        text, "unseen:never_checked fine:ahead fails:ahead gone:ahead old:ahead hidden:ahead ");
     OK(public_health_counts(led, NOW, counts, &fix_err));
     assert_int_equal(counts[HEALTH_ok], 2);
     assert_int_equal(counts[HEALTH_failing], 1);

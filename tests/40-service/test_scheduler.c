@@ -200,6 +200,38 @@ static void confirms_subscriptions(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
+/* As a program with a wrong clock leaves it: looked at in three years. */
+static void look_in_the_future(const struct source *s)
+{
+    int64_t at = clock_now() + 3 * 365 * DAY_MS;
+    struct check_result r = {.src_no = s->no,
+                             .source_id = s->id,
+                             .detector = "etag",
+                             .started_at = at,
+                             .ended_at = at,
+                             .outcome = OUTCOME_not_modified,
+                             .due_because = "test"};
+    assert_ok(check_state_get(t.ledger, s->no, &r.state, &err));
+    r.state.checks++;
+    r.state.checked_at = at;
+    r.state.next_check_at = at + 3600000;
+    assert_ok(check_commit(t.ledger, &r, 1, at, &err));
+}
+
+/* S5: before the start and while it runs. */
+static void a_wrong_clock_costs_no_look(void **state)
+{
+    (void)state;
+    struct source early = source("early", "/a", HOURLY), later = source("later", "/a", HOURLY);
+    look_in_the_future(&early);
+    t.pid = start();
+    await(checks(&early) == 2 && checks(&later) == 1);
+    look_in_the_future(&later);
+    await(checks(&later) == 3);
+    assert_int_equal(checks(&early), 2);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 static void refuses_what_is_no_instance(void **state)
 {
     (void)state;
@@ -221,6 +253,7 @@ int main(void)
         TEST(stops_cleanly),
         TEST(recovers_after_kill),
         TEST(confirms_subscriptions),
+        TEST(a_wrong_clock_costs_no_look),
         TEST(refuses_what_is_no_instance),
         TEST(waits_while_the_inbox_is_full),
     };

@@ -121,6 +121,15 @@ freshet check source lines >/dev/null
 has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD does not work here'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
+# ---- a clock that was ahead ------------------------------------------------------------------------
+freshet source add --id jumped --url "$u/check/plain.json" --trigger '{"type":"interval","seconds":3600}'
+FRESHET_NOW=2033-06-01T00:00:00Z freshet check source jumped >/dev/null
+is "looked at in the future is a breach" "$(freshet source list --unhealthy | awk -F '\t' '$1 == "jumped" { print $2 }')" ahead
+has "doctor says that a clock was wrong" "$(freshet doctor)" "^warn${tab}clock${tab}1 sources were looked at in the future"
+run 0 freshet check due --json
+is "due again" "$(echo "$out" | jq -c '[.results[] | select(.source_id == "jumped")] | length')" 1
+is "and in order" "$(freshet source list --unhealthy | grep -c ^jumped)" 0
+
 # ---- health ---------------------------------------------------------------------------------------
 freshet source add --id e1 --url "$u/check/error-1.json"
 freshet source add --id e2 --url "$u/check/error-2.json"
@@ -166,9 +175,11 @@ FRESHET_NOW=2026-07-02T00:00:00Z freshet check source yearly-2026 >/dev/null
 has "a vintage that is not there yet" "$(freshet source show yearly-2026)" 'Not published yet'
 
 # ---- the sum on a terminal ------------------------------------------------------------------------
+freshet source add --id lister --url "$u/check/list.json" --detector manifest
 terminal 120 "$B/freshet check all"
 has "how many, in what time" "$(seen)" ' checked in [0-9.]* s'
 has "errors by kind with an example" "$(seen)" '[0-9] unavailable: 2 HTTP 500 (such as e[12]), 1 timeout (stuck)'
+has "what was wrong, not on which page" "$(seen)" '[0-9] wrong_shape: .*1 HTML where JSON was expected (lister)'
 has "bytes and ratio" "$(seen)" 'saved .*304:200 is [0-9]*:[0-9]*'
 run 0 freshet check source keyed
 is "piped: one row, nothing else" "$(echo "$out" | wc -l | tr -d ' ')$err" 1
@@ -286,6 +297,10 @@ echo "# both in $(($(date +%s) - begin)) s"
 awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/"j-/, "\"k-") } { print }' "$work/many.json" >"$work/wrong.json"
 run 1 freshet source import "$work/wrong.json"
 has "the one wrong row of 20,000 in JSON" "$err" '^freshet: wrong.json\[15000\]\.url: '
+printf 'id,url,triggers\nx,https://data.example/x,[bad\ny,https://data.example/y,bad\n' >"$work/cells.csv"
+run 1 freshet source import "$work/cells.csv"
+has "a cell that is no JSON" "$err" '^freshet: cells.csv:2: triggers: the cell is not valid JSON: .*column 2'
+has "and one that is text" "$err" '^freshet: cells.csv:3: triggers: must be a list'
 awk 'NR == 15001 { sub(/https/, "gopher") } { sub(/^c-/, "d-") } { print }' "$work/many.csv" >"$work/wrong.csv"
 run 1 freshet source import "$work/wrong.csv"
 has "and in CSV, by line" "$err" '^freshet: wrong.csv:15001: url: '
