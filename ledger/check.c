@@ -146,6 +146,8 @@ static enum rc be_outrun(struct ledger *l, struct check_result *r, int64_t now, 
     r->bytes_saved = 0;
     snprintf(r->detail, sizeof r->detail,
              "here: the source was declared anew or looked at by another meanwhile; asked again");
+    TRY(query_run(l, Q_CHECK_OUTRUN, err, "tt", outcome_name(r->outcome), r->detail));
+    return query_run(l, Q_STATE_OUTRUN, err, "ii", r->src_no, now);
 }
 
 /* Most checks leave it alone. */
