@@ -31,7 +31,7 @@ enum rc pauses_open(struct pauses *p, struct ledger *l, struct fetch *f, struct 
 enum rc pauses_save(struct pauses *p, struct ledger *l, struct err *err)
 {
     if (p->n > 0)
-        TRY(pause_put(l, p->all, p->n, clock_now(), err));
+        TRY(pause_put(l, p->all, p->n, err));
     p->n = 0;
     return RC_OK;
 }

@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "handler/work.h"
+#include "ledger/pause.h"
 #include "ledger/push.h"
 
 #define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
@@ -90,12 +91,14 @@ static int64_t wait_ms(const struct handler *h, int64_t next, bool settling)
     return due < wait ? due : wait;
 }
 
-/* Ids of deliveries whose time is over (ledger/push.h), once an hour, when there is nothing else to do. */
-static enum rc forget_pushes(struct handler *h, struct err *err)
+/* Ids of deliveries (ledger/push.h) and pauses of hosts whose time is over go once an hour, when there is
+ * nothing else to do. */
+static enum rc forget(struct handler *h, struct err *err)
 {
     if (h->forgot_at && clock_mono() - h->forgot_at < FORGET_EVERY_MS)
         return RC_OK;
     h->forgot_at = clock_mono();
+    TRY(pause_forget(h->ledger, clock_now(), err));
     return push_forget(h->ledger, clock_now(), err);
 }
 
@@ -106,7 +109,7 @@ static enum rc idle(struct handler *h, struct err *err)
     bool settling = clock_mono() < h->settled_at;
     struct pollfd fds[] = {{.fd = h->signals, .events = POLLIN},
                            {.fd = settling ? -1 : h->watch, .events = POLLIN}};
-    TRY(forget_pushes(h, err));
+    TRY(forget(h, err));
     TRY(inbox_next_at(h->ledger, &next, err));
     (void)poll(fds, ARRAY_LEN(fds), (int)wait_ms(h, next, settling));
     read_signals(h);

@@ -3,19 +3,27 @@
 
 #include "ledger/query.h"
 
-static enum rc put_all(struct ledger *l, const struct pause *all, size_t n, int64_t now,
-                       struct err *err)
+static enum rc put_all(struct ledger *l, const struct pause *all, size_t n, struct err *err)
 {
-    TRY(query_run(l, Q_PAUSE_THIN, err, "i", now));
     for (size_t i = 0; i < n; i++)
         TRY(query_run(l, Q_PAUSE_PUT, err, "ti", all[i].host, all[i].until));
     return RC_OK;
 }
 
-enum rc pause_put(struct ledger *l, const struct pause *all, size_t n, int64_t now, struct err *err)
+enum rc pause_put(struct ledger *l, const struct pause *all, size_t n, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = put_all(l, all, n, now, err);
+    enum rc rc = put_all(l, all, n, err);
+    if (rc == RC_OK)
+        return ledger_commit(l, err);
+    ledger_abort(l);
+    return rc;
+}
+
+enum rc pause_forget(struct ledger *l, int64_t now, struct err *err)
+{
+    TRY(ledger_begin(l, err));
+    enum rc rc = query_run(l, Q_PAUSE_FORGET, err, "i", now);
     if (rc == RC_OK)
         return ledger_commit(l, err);
     ledger_abort(l);

@@ -82,6 +82,7 @@ static struct trigger every(int64_t seconds)
 #define KINDS 16
 static void declare(struct source *s, int kind)
 {
+    s->detector = "etag";
     const struct trigger manual = {.type = TRIGGER_MANUAL};
     const struct trigger census = listed(TRIGGER_CENSUS, 2030, 0, 0);
     const struct trigger lines = listed(TRIGGER_REDISTRICTING, 2032, 2031, 0);

@@ -241,6 +241,7 @@ static const struct {
 static const struct {
     const char *method, *pattern, *body;
 } bodies[] = {
+    {"POST", "/hooks/{source}", "{\"about\":\"%s\"}"},
     {"POST", "/stac/search", "{\"ids\":[\"%s-v1\"]}"},
     {"POST", "/admin/checks", "{\"source\":\"%s\"}"},
     {"POST", "/admin/rollbacks", "{\"delta\":\"dlt_%s\",\"reason\":\"a test\"}"},
