@@ -166,10 +166,10 @@ static enum rc verify(struct req *r, struct work *k, struct err *err)
         return deny(r, k, err);
     TRY(rc);
     rc = k->adapter->verify(&k->d, err);
-    if (rc != RC_UNAUTHORIZED && rc != RC_INVALID)
+    if (rc == RC_OK)
         return rc;
     log_refused(k, err);
-    return is_withheld(k) ? deny(r, k, err) : rc;
+    return is_withheld(k) ? deny(r, k, err) : rc; /* whatever was wrong: a limit tells, too */
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */

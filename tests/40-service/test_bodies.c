@@ -77,7 +77,7 @@ static void bodies_come_in_pieces(void **state)
 static void so_do_those_that_are_too_large(void **state)
 {
     (void)state;
-    assert_answered(intake_sock, "/hooks/nobody", 5, 140000, 1000000, 413);
+    assert_answered(intake_sock, "/hooks/nobody", 5, 810000, 1000000, 413);
     assert_answered(intake_sock, "/admin/checks", 5, 140000, 1000000, 401);
 }
 
