@@ -213,7 +213,8 @@ static enum rc take_event(struct req *r, struct work *k, const struct hook_event
                            .object = kept(r, e->object),
                            .sequence = kept(r, e->sequence),
                            .version = kept(r, e->version),
-                           .look = e->gap || e->what == HOOK_GONE,
+                           .after = kept(r, e->after),
+                           .look = e->what == HOOK_GONE,
                            .keep_until = r->now + keep_days * DAY_MS};
     digest_of(k, e, &p.digest);
     if (p.id.n == 0) {
