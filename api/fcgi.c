@@ -6,7 +6,9 @@
  *
  * Invariants (those of fcgi.h, and)
  *   1. libfcgi never accepts: its listening socket is -1, so a broken connection returns to us.
- *   2. Standard input of a request is read to its end, else the rest would meet the next request.
+ *   2. Standard input of a request is read to the record that ends it, before the answer goes out: the web
+ *      server may send that record by itself, later, and it would meet the next request.
+ *   3. libfcgi is lent a connection only when a request begins on it, for it would wait for one.
  * Called by service. */
 #include "api/fcgi.h"
 
@@ -166,6 +168,16 @@ static void take_body(const struct fcgi *f, struct intake *in, read_fn *get, voi
         r->body_too_large = true;
 }
 
+/* What comes after the length that was announced, up to the end of the input: mostly its empty record. */
+static void read_to_end(struct req *r, FCGX_Stream *in)
+{
+    char rest[512];
+    while (FCGX_GetStr(rest, sizeof rest, in) > 0)
+        r->refused = "The body is longer than announced.";
+    if (FCGX_GetError(in) != 0)
+        r->refused = "The request was broken off.";
+}
+
 /* ---- one request ------------------------------------------------------------------------------ */
 
 static void answer(const struct fcgi *f, struct intake *in, struct resp *w)
@@ -278,6 +290,7 @@ static void read_request(const struct server *s, struct slot *t)
     t->r = (struct req){.arena = &t->arena};
     take_env(&in, t->q.envp);
     take_body(s->f, &in, read_fcgx, t->q.in);
+    read_to_end(&t->r, t->q.in);
     answer(s->f, &in, &t->w);
 }
 
@@ -292,8 +305,8 @@ static bool end_request(struct server *s, struct slot *t)
     return kept;
 }
 
-/* Serves the request that waits on fd, or holds it. False when the connection is over. */
-static bool serve_connection(struct server *s, int fd)
+/* The request that begins on fd is answered or held. False when the connection is over. */
+static bool serve_request(struct server *s, int fd)
 {
     struct slot *t = &s->slots[s->n_held];
     if (FCGX_InitRequest(&t->q, -1, 0) != 0) {
@@ -310,6 +323,47 @@ static bool serve_connection(struct server *s, int fd)
         return end_request(s, t);
     s->n_held++;
     return true;
+}
+
+enum waiting { REQUEST, NOTHING, THE_END };
+
+static bool throw_away(int fd, size_t n)
+{
+    char away[4096];
+    for (ssize_t got; n > 0; n -= (size_t)got)
+        if ((got = recv(fd, away, n < sizeof away ? n : sizeof away, 0)) <= 0)
+            return false;
+    return true;
+}
+
+/* What stands first on fd, after records that belong to no request any more. What begins as a request is
+ * one: a web server that stops in mid-sentence has PEER_TIMEOUT_S. */
+static enum waiting what_waits(int fd)
+{
+    for (;;) {
+        FCGI_Header h = {.version = FCGI_VERSION_1, .type = FCGI_BEGIN_REQUEST};
+        ssize_t n = recv(fd, &h, sizeof h, MSG_PEEK | MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return NOTHING;
+        if (n <= 0)
+            return THE_END;
+        if (h.type != FCGI_STDIN && h.type != FCGI_DATA && h.type != FCGI_ABORT_REQUEST)
+            return REQUEST;
+        if (recv(fd, &h, sizeof h, MSG_WAITALL) != sizeof h ||
+            !throw_away(fd, ((size_t)h.contentLengthB1 << 8 | h.contentLengthB0) + h.paddingLength))
+            return THE_END;
+    }
+}
+
+/* Serves the request that waits on fd, or holds it. False when the connection is over. */
+static bool serve_connection(struct server *s, int fd)
+{
+    enum waiting what = what_waits(fd);
+    if (what == REQUEST)
+        return serve_request(s, fd);
+    if (what == THE_END)
+        close(fd);
+    return what == NOTHING;
 }
 
 /* ---- connections ------------------------------------------------------------------------------ */

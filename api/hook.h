@@ -54,7 +54,9 @@ struct hook_event {
     struct str version;  /* names this version of the object (versionId, generation), "" for none */
     int64_t at;          /* the provider's time of the event in ms, -1 when not told */
     enum hook_what what;
-    bool gap; /* the provider's own numbering shows that events were lost before this one */
+    /* What `sequence` begins with in the event just before, where the provider numbers without holes:
+     * when another was the last we heard of, some were lost. "" when it does not tell. */
+    struct str after;
     /* What tells a repeat from another event under the same id: the event's own bytes in a batch;
      * .n 0: the whole body, or in a batch what is written above. */
     struct str bytes;

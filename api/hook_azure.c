@@ -99,6 +99,7 @@ static enum rc blob(const struct hook_delivery *d, const struct about *about, yy
     TRY(hook_text_if(data, "sequencer", SEQUENCER_MAX, &sequencer, err));
     TRY(hook_text_if(data, "eTag", HOOK_TEXT_MAX, &etag, err));
     e->sequence = sequencer;
+    e->after = STR("");
     e->version = e->what == HOOK_CHANGED ? etag : STR("");
     return RC_OK;
 }

@@ -111,22 +111,30 @@ static enum rc from_headers(const struct hook_delivery *d, struct ce *ret, struc
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-/* The extension `sequence` is text to be compared as such, or with sequencetype Integer a number. */
-static enum rc sequence_of(const struct hook_delivery *d, const struct ce *ce, struct str *ret,
-                           struct err *err)
+static enum rc number(const struct hook_delivery *d, int64_t n, struct str *ret, struct err *err)
 {
-    int64_t n;
-    if (!str_is(ce->sequencetype, "Integer")) {
-        *ret = ce->sequence;
-        return RC_OK;
-    }
-    if (str_to_i64(ce->sequence, &n) != RC_OK || n < 0)
-        return err_set(err, RC_INVALID, "sequence", "must be a whole number, as sequencetype says");
     const char *text = arena_printf(d->arena, "%0*lld", SEQUENCE_DIGITS, (long long)n);
     if (!text)
         return err_set(err, RC_NOMEM, "", "no memory for an event");
     *ret = str_of(text);
     return RC_OK;
+}
+
+/* The extension `sequence` is text to be compared as such, or with sequencetype Integer a number: these
+ * begin with 1 and have no holes. */
+static enum rc sequence_of(const struct hook_delivery *d, const struct ce *ce, struct hook_event *e,
+                           struct err *err)
+{
+    int64_t n;
+    if (!str_is(ce->sequencetype, "Integer")) {
+        e->sequence = ce->sequence;
+        return RC_OK;
+    }
+    if (str_to_i64(ce->sequence, &n) != RC_OK || n < 0)
+        return err_set(err, RC_INVALID, "sequence", "must be a whole number, as sequencetype says");
+    if (n > 1)
+        TRY(number(d, n - 1, &e->after, err));
+    return number(d, n, &e->sequence, err);
 }
 
 static enum rc add(const struct hook_delivery *d, const struct ce *ce, ce_fn *fn,
@@ -137,7 +145,7 @@ static enum rc add(const struct hook_delivery *d, const struct ce *ce, ce_fn *fn
     TRY(hook_join(d, ce->source, ' ', ce->id, &e->id, err));
     TRY(hook_join(d, ce->source, ' ', ce->subject, &e->object, err));
     TRY(hook_time(ce->time, "time", &e->at, err));
-    TRY(sequence_of(d, ce, &e->sequence, err));
+    TRY(sequence_of(d, ce, e, err));
     e->bytes = ce->bytes;
     return fn(d, ce, e, err);
 }

@@ -14,7 +14,7 @@
  *      promises only, and takes nothing in.
  *   2. What a type means is not guessed: every event says "look", and the bytes decide.
  *   3. `sequence` orders the events of one source and subject. Numbers are compared as numbers when
- *      sequencetype is Integer.
+ *      sequencetype is Integer; then one that is missing is a gap, unless `types` leaves some out.
  * Called by hooks through the table. */
 #include "api/hook_ce.h"
 #include "api/hook_secret.h"
@@ -38,6 +38,8 @@ static enum rc look(const struct hook_delivery *d, const struct ce *ce, struct h
     size_t i, n;
     (void)err;
     e->what = types ? HOOK_OTHER : HOOK_CHANGED;
+    if (types) /* numbers of the others are not kept: they would look like a gap */
+        e->after = STR("");
     yyjson_arr_foreach(types, i, n, v)
     {
         if (str_eq(json_text(v), ce->type))

@@ -12,8 +12,10 @@
  *   1. Who sends is told by the token alone; the body is read after it held.
  *   2. The object is BUCKET/OBJECT. Its generation orders it, as a number of fixed width, and names its
  *      version. A removal has the generation of what it removes, so it has a 1 behind it and comes after.
- *   3. The attributes decide. The data is not looked at: it repeats them.
- *   4. A message that is not of a bucket says "look", as every message of an unknown kind does.
+ *   3. An overwrite names the generation before it (overwroteGeneration): when that is not the last we
+ *      heard of, events were lost. Deletions leave no such trace.
+ *   4. The attributes decide. The data is not looked at: it repeats them.
+ *   5. A message that is not of a bucket says "look", as every message of an unknown kind does.
  * Called by hooks through the table. */
 #include "api/hook_read.h"
 #include "api/jwt.h"
@@ -102,25 +104,37 @@ static struct kind kind_of(struct str type)
     return (struct kind){"", HOOK_CHANGED, false};
 }
 
-static enum rc generation_of(const struct hook_delivery *d, struct str text, bool removed,
-                             struct hook_event *e, struct err *err)
+/* As text of one width, with `end` behind it. */
+static enum rc pad(const struct hook_delivery *d, struct str text, const char *field,
+                   const char *end, struct str *ret, struct err *err)
 {
     int64_t n;
     if (str_to_i64(text, &n) != RC_OK || n < 0)
-        return err_set(err, RC_INVALID, "objectGeneration", "must be a whole number");
-    const char *padded =
-        arena_printf(d->arena, "%0*lld%d", GENERATION_DIGITS, (long long)n, removed);
+        return err_set(err, RC_INVALID, field, "must be a whole number");
+    const char *padded = arena_printf(d->arena, "%0*lld%s", GENERATION_DIGITS, (long long)n, end);
     if (!padded)
         return err_set(err, RC_NOMEM, "", "no memory for an event");
-    e->sequence = str_of(padded);
-    e->version = removed ? STR("") : text;
+    *ret = str_of(padded);
     return RC_OK;
+}
+
+/* The one before may have been told as removed already: any end will do. */
+static enum rc generation_of(const struct hook_delivery *d, yyjson_val *attributes, bool removed,
+                             struct hook_event *e, struct err *err)
+{
+    struct str text, before;
+    TRY(hook_text(attributes, "objectGeneration", HOOK_TEXT_MAX, &text, err));
+    TRY(hook_text_if(attributes, "overwroteGeneration", HOOK_TEXT_MAX, &before, err));
+    e->version = removed ? STR("") : text;
+    if (before.n > 0 && !removed)
+        TRY(pad(d, before, "overwroteGeneration", "", &e->after, err));
+    return pad(d, text, "objectGeneration", removed ? "1" : "0", &e->sequence, err);
 }
 
 static enum rc read_attributes(const struct hook_delivery *d, yyjson_val *attributes,
                                struct hook_event *e, struct err *err)
 {
-    struct str type, bucket, name, generation, by, time;
+    struct str type, bucket, name, by, time;
     TRY(hook_text_if(attributes, "eventType", HOOK_TEXT_MAX, &type, err));
     TRY(hook_text_if(attributes, "overwrittenByGeneration", HOOK_TEXT_MAX, &by, err));
     TRY(hook_text_if(attributes, "eventTime", HOOK_TEXT_MAX, &time, err));
@@ -130,12 +144,11 @@ static enum rc read_attributes(const struct hook_delivery *d, yyjson_val *attrib
     if (time.n > 0)
         TRY(hook_time(time, "eventTime", &e->at, err));
     if (type.n == 0)
-        return RC_OK; /* invariant 4 */
+        return RC_OK; /* invariant 5 */
     TRY(hook_text(attributes, "bucketId", BUCKET_MAX, &bucket, err));
     TRY(hook_text(attributes, "objectId", NAME_MAX_BYTES, &name, err));
-    TRY(hook_text(attributes, "objectGeneration", HOOK_TEXT_MAX, &generation, err));
     TRY(hook_join(d, bucket, '/', name, &e->object, err));
-    return generation_of(d, generation, kind.removed, e, err);
+    return generation_of(d, attributes, kind.removed, e, err);
 }
 
 /* The body beside the message counts deliveries, so a repeat is another body. */

@@ -166,10 +166,10 @@ static enum rc verify(struct req *r, struct work *k, struct err *err)
         return deny(r, k, err);
     TRY(rc);
     rc = k->adapter->verify(&k->d, err);
-    if (rc != RC_UNAUTHORIZED && rc != RC_INVALID)
+    if (rc == RC_OK)
         return rc;
     log_refused(k, err);
-    return is_withheld(k) ? deny(r, k, err) : rc;
+    return is_withheld(k) ? deny(r, k, err) : rc; /* whatever was wrong: a limit tells, too */
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -213,7 +213,8 @@ static enum rc take_event(struct req *r, struct work *k, const struct hook_event
                            .object = kept(r, e->object),
                            .sequence = kept(r, e->sequence),
                            .version = kept(r, e->version),
-                           .look = e->gap || e->what == HOOK_GONE,
+                           .after = kept(r, e->after),
+                           .look = e->what == HOOK_GONE,
                            .keep_until = r->now + keep_days * DAY_MS};
     digest_of(k, e, &p.digest);
     if (p.id.n == 0) {

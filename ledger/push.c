@@ -43,43 +43,60 @@ static int compare(struct str a, struct str b)
     return 0;
 }
 
-static enum rc is_stale(struct ledger *l, const struct source *s, const struct push_event *e,
-                        bool *ret, struct err *err)
+/* Where an event stands in the order of its object. An object of which nothing is known (any more) has
+ * lost whatever came before. */
+struct place {
+    bool stale, gap;
+};
+
+static enum rc place_of(struct ledger *l, const struct source *s, const struct push_event *e,
+                        struct place *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    *ret = false;
+    *ret = (struct place){.gap = e->after.n > 0};
     if (e->sequence.n == 0)
         return RC_OK;
     TRY(query_open(l, Q_PUSH_OBJECT, &q, err, "is", s->no, e->object));
     enum rc rc = query_next(l, &q, err);
-    if (rc == RC_OK)
-        *ret = compare(e->sequence, col_view(&q, 0)) <= 0;
+    if (rc == RC_OK) {
+        struct str last = col_view(&q, 0);
+        ret->stale = compare(e->sequence, last) <= 0;
+        ret->gap = ret->gap && !str_starts(last, e->after);
+    }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* PUSH_ACCEPTED: neither told before nor late. first receives the digest under this id, if any. */
+/* What is known of an event before it is taken. */
+struct verdict {
+    enum push_end end;   /* PUSH_ACCEPTED: neither told before nor late */
+    struct sha256 first; /* the digest under this id, when it was told before */
+    bool gap;            /* of an accepted one */
+};
+
 static enum rc judge(struct ledger *l, const struct source *s, const struct push_event *e,
-                     enum push_end *ret, struct sha256 *first, struct err *err)
+                     struct verdict *ret, struct err *err)
 {
-    bool stale;
-    enum rc rc = find_id(l, s, e, first, err);
+    struct place place;
+    enum rc rc = find_id(l, s, e, &ret->first, err);
     if (rc == RC_OK) {
-        *ret = sha256_eq(first, &e->digest) ? PUSH_DUPLICATE : PUSH_CONFLICT;
+        ret->end = sha256_eq(&ret->first, &e->digest) ? PUSH_DUPLICATE : PUSH_CONFLICT;
         return RC_OK;
     }
     if (rc != RC_NOT_FOUND)
         return rc;
-    TRY(is_stale(l, s, e, &stale, err));
-    *ret = stale ? PUSH_STALE : PUSH_ACCEPTED;
+    TRY(place_of(l, s, e, &place, err));
+    ret->end = place.stale ? PUSH_STALE : PUSH_ACCEPTED;
+    ret->gap = place.gap && !place.stale;
     return RC_OK;
 }
 
 enum rc push_is_old(struct ledger *l, const struct source *s, const struct push_event *e, bool *ret,
                     enum push_end *ret_end, struct err *err)
 {
-    struct sha256 first;
-    TRY(judge(l, s, e, ret_end, &first, err));
-    *ret = *ret_end == PUSH_DUPLICATE || *ret_end == PUSH_STALE;
+    struct verdict v = {0};
+    TRY(judge(l, s, e, &v, err));
+    *ret_end = v.end;
+    *ret = v.end == PUSH_DUPLICATE || v.end == PUSH_STALE;
     return RC_OK;
 }
 
@@ -90,6 +107,18 @@ static enum rc look_at(struct ledger *l, const struct source *s, int64_t now, st
     if (source_is_template(s))
         return query_run(l, Q_PUSH_DUE_CHILDREN, err, "ii", s->no, now);
     return query_run(l, Q_PUSH_DUE, err, "ii", s->no, now);
+}
+
+/* What was lost stands in the source, or in the listing that names it. */
+static enum rc look_after_gap(struct ledger *l, struct arena *a, const struct source *s,
+                              int64_t now, struct err *err)
+{
+    struct source parent;
+    TRY(look_at(l, s, now, err));
+    if (s->parent_no == 0)
+        return RC_OK;
+    TRY(source_by_no(l, a, s->parent_no, &parent, err));
+    return look_at(l, &parent, now, err);
 }
 
 /* The entry of a listing that the object is: by its whole name, or without the bucket before it. */
@@ -179,17 +208,18 @@ static enum rc quarantine(struct ledger *l, const struct source *s, const struct
 enum rc push_take(struct ledger *l, struct arena *a, const struct source *s, const char *detector,
                   const struct push_event *e, int64_t now, enum push_end *ret, struct err *err)
 {
-    struct sha256 first;
-    enum push_end end;
+    struct verdict v = {0};
     TRY(ledger_need_tx(l, err));
-    TRY(judge(l, s, e, &end, &first, err));
-    if (end == PUSH_ACCEPTED) {
+    TRY(judge(l, s, e, &v, err));
+    if (v.end == PUSH_ACCEPTED) {
+        if (v.gap)
+            TRY(look_after_gap(l, a, s, now, err));
         TRY(tell(l, a, s, detector, e, now, err));
         TRY(remember(l, s, e, now, err));
     }
-    if (end == PUSH_CONFLICT)
-        TRY(quarantine(l, s, e, &first, now, err));
-    *ret = end;
+    if (v.end == PUSH_CONFLICT)
+        TRY(quarantine(l, s, e, &v.first, now, err));
+    *ret = v.end;
     return RC_OK;
 }
 

@@ -8,13 +8,14 @@
  *   ACCEPTED: a candidate, or the source is due at once; and its id, its place in the order, the count
  *
  * Who gets the news: the source itself; of a listing the entry that the object is, else the listing is
- * looked at; of a template all its vintages are. What is said to be gone, and what comes after a gap, is
- * looked at by the scheduler, which tells a deletion from a slip (DESIGN section 3.10).
+ * looked at; of a template all its vintages are. What is said to be gone is looked
+ * at by the scheduler, which tells a deletion from a slip (DESIGN section 3.10). After a gap the event counts,
+ * and the scheduler looks at the source besides, and at the listing that names it: what was lost stands there.
  *
  * Invariants
  *   1. All of an accepted event is written in the caller's one transaction.
  *   2. An id belongs to its source; it is kept until its provider sends it no more.
- *   3. Order is told by the provider's sequence alone, per source and object, never by a clock.
+ *   3. Order, and a gap in it, is told by the provider's sequence alone, per source and object, never by a clock.
  *   4. (I12) No body, signature or secret comes here: digests, ids and names of objects do.
  *
  * push_take and push_confirm are intake's (INBOX role), the confirmations the scheduler's; `freshet` shows.
@@ -35,7 +36,8 @@ struct push_event {
     struct str object, sequence; /* "" for none */
     struct str version;          /* what tells this version of the object; "" for none */
     struct sha256 digest;        /* what tells a repeat from another event under the same id */
-    bool look;                   /* gone, or after a gap: for the scheduler */
+    struct str after;            /* what the sequence just before begins with; "" for not told */
+    bool look;                   /* gone: for the scheduler */
     int64_t keep_until;          /* how long the id is remembered */
 };
 /* detector: `webhook` or `event`. Inside a transaction; may be repeated in another one after a failure. */

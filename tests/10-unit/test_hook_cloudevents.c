@@ -24,6 +24,7 @@ static void is_full(const struct hook_event *e)
     assert_str(e->id, "https://e.example/maps e1");
     assert_str(e->object, "https://e.example/maps counties");
     assert_str(e->sequence, "00000000000000000042");
+    assert_str(e->after, "00000000000000000041");
     assert_int_equal(e->at, WORLD_NOW - 10000);
     assert_int_equal(e->what, HOOK_CHANGED);
 }
@@ -334,6 +335,29 @@ static void options(void **state)
     world_declared(&hook_cloudevents, cases, ARRAY_LEN(cases));
 }
 
+/* Only numbers that have no holes tell what came before. */
+static void numbers_name_what_came_before(void **state)
+{
+    static const struct {
+        const char *body, *options;
+        size_t n;
+    } cases[] = {
+        {EVENT(",\"sequence\":\"2\",\"sequencetype\":\"Integer\""), NULL, 20},
+        {EVENT(",\"sequence\":\"1\",\"sequencetype\":\"Integer\""), NULL, 0},
+        {EVENT(",\"sequence\":\"2\""), NULL, 0},
+        {EVENT(",\"sequence\":\"2\",\"sequencetype\":\"Integer\""),
+         "{\"types\":[\"org.example.changed\"]}", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        world_start(&w, cases[i].options);
+        world_body(&w, ONE, cases[i].body);
+        assert_rc(world_read(&w, &hook_cloudevents), RC_OK);
+        assert_int_equal(w.r.events[0].after.n, cases[i].n);
+        world_end(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +368,7 @@ int main(void)
         cmocka_unit_test(limits),
         cmocka_unit_test(what_tells_a_repeat),
         cmocka_unit_test(types_that_concern_us),
+        cmocka_unit_test(numbers_name_what_came_before),
         cmocka_unit_test(tokens),
         cmocka_unit_test(the_handshake_promises_to_known_senders),
         cmocka_unit_test(and_to_nobody_else),

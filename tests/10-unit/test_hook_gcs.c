@@ -192,6 +192,25 @@ static void generations_keep_their_order(void **state)
     }
 }
 
+/* The generation that was overwritten, told as written or removed, is what came just before. */
+static void an_overwrite_names_what_came_before(void **state)
+{
+    char before[32];
+    (void)state;
+    assert_rc(reads(MESSAGE(OBJECT("OBJECT_FINALIZE", "7"))), RC_OK);
+    assert_int_equal(w.r.events[0].after.n, 0);
+    snprintf(before, sizeof before, "%.*s", STR_FMT(w.r.events[0].sequence));
+    world_end(&w);
+    assert_rc(reads(MESSAGE(OBJECT("OBJECT_FINALIZE", "12") ",\"overwroteGeneration\":\"7\"")),
+              RC_OK);
+    assert_true(str_starts(str_of(before), w.r.events[0].after));
+    assert_int_equal(w.r.events[0].after.n, strlen(before) - 1);
+    world_end(&w);
+    refused(reads(MESSAGE(OBJECT("OBJECT_FINALIZE", "12") ",\"overwroteGeneration\":\"x\"")),
+            RC_INVALID, &w, "overwroteGeneration");
+    world_end(&w);
+}
+
 /* Beside the message stands how often it was tried. */
 static void a_repeat_is_the_same_event(void **state)
 {
@@ -269,6 +288,7 @@ int main(void)
         cmocka_unit_test(an_object_was_written),
         cmocka_unit_test(what_it_means),
         cmocka_unit_test(generations_keep_their_order),
+        cmocka_unit_test(an_overwrite_names_what_came_before),
         cmocka_unit_test(a_repeat_is_the_same_event),
         cmocka_unit_test(forms_that_are_none),
         cmocka_unit_test(options),

@@ -51,6 +51,7 @@ static struct push_event event(const char *id, const char *object, const char *s
                            .object = str_of(object),
                            .sequence = str_of(sequence),
                            .version = STR(""),
+                           .after = STR(""),
                            .keep_until = 1000000};
     memset(e.digest.b, fill, sizeof e.digest.b);
     return e;
@@ -156,6 +157,41 @@ static void what_is_gone_or_lost_is_looked_for(void **state)
     assert_int_equal(next_of(&road), 5000);
     assert_string_equal(tell(&road, e, 6000), "duplicate");
     assert_int_equal(next_of(&road), 5000);
+}
+
+static void after_a_gap_the_source_is_looked_at(void **state)
+{
+    struct push_event e = event("e1", "b/k", "0050", 1);
+    int64_t sweep = next_of(&road);
+    (void)state;
+    (void)tell(&road, e, 5000);
+    assert_int_equal(next_of(&road), sweep);
+    e = event("e2", "b/k", "0060", 2);
+    e.after = STR("005");
+    (void)tell(&road, e, 5001); /* the last one, as it was said to be */
+    assert_int_equal(next_of(&road), sweep);
+    int64_t told = number("SELECT count(*) + coalesce(sum(absorbed), 0) FROM inbox");
+    e = event("e3", "b/k", "0080", 3);
+    e.after = STR("007");
+    assert_string_equal(tell(&road, e, 5002), "accepted");
+    assert_int_equal(next_of(&road), 5002);
+    assert_int_equal(number("SELECT count(*) + coalesce(sum(absorbed), 0) FROM inbox"), told + 1);
+    e = event("e4", "b/k", "0070", 4);
+    e.after = STR("006");
+    assert_string_equal(tell(&road, e, 5003), "stale"); /* late: nothing more to find */
+}
+
+/* Of an entry the listing, too; and what is not known is lost. */
+static void after_a_gap_the_listing_is_looked_at(void **state)
+{
+    struct push_event e = event("e1", "a/b.zip", "0020", 1);
+    (void)state;
+    e.after = STR("001");
+    (void)tell(&entry, e, 6000);
+    assert_int_equal(next_of(&entry), 6000);
+    assert_int_equal(next_of(&list), 6000);
+    (void)tell(&list, e, 5500);
+    assert_int_equal(next_of(&list), 5500);
 }
 
 /* A check that began before does not know what was told meanwhile. */
@@ -317,6 +353,8 @@ int main(void)
         TEST(older_news_of_an_object_is_none),
         TEST(of_a_listing_the_entry_is_told),
         TEST(what_is_gone_or_lost_is_looked_for),
+        TEST(after_a_gap_the_source_is_looked_at),
+        TEST(after_a_gap_the_listing_is_looked_at),
         TEST(a_check_under_way_does_not_put_a_look_off),
         TEST(of_a_template_all_vintages_are_looked_at),
         TEST(who_is_told_is_not_polled),

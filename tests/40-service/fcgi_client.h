@@ -66,8 +66,9 @@ static inline void client_close(struct client *c)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct wire {
-    unsigned char data[1u << 18];
+    unsigned char data[1u << 21];
     size_t n;
+    size_t body, end; /* where the records of the body begin, and the empty one that ends it */
 };
 
 static inline void wire_record(struct wire *w, unsigned char type, const void *p, size_t n)
@@ -129,21 +130,28 @@ static inline void wire_ask(struct wire *w, const struct ask *q)
     wire_record(w, 1, begin, sizeof begin);
     wire_record(w, 4, params, n);
     wire_record(w, 4, NULL, 0);
+    w->body = w->n;
     for (size_t at = 0; at < body; at += 32768)
         wire_record(w, 5, q->body + at, body - at < 32768 ? body - at : 32768);
+    w->end = w->n;
     wire_record(w, 5, NULL, 0);
 }
 
-/* Writes all of it. A peer that closed makes it fail, never a signal. */
-static inline bool wire_send(int fd, const struct wire *w)
+/* Writes a piece. A peer that closed makes it fail, never a signal. */
+static inline bool wire_send_part(int fd, const struct wire *w, size_t at, size_t end)
 {
-    for (size_t at = 0; at < w->n;) {
-        ssize_t n = send(fd, w->data + at, w->n - at, MSG_NOSIGNAL);
+    while (at < end) {
+        ssize_t n = send(fd, w->data + at, end - at, MSG_NOSIGNAL);
         if (n <= 0)
             return false;
         at += (size_t)n;
     }
     return true;
+}
+
+static inline bool wire_send(int fd, const struct wire *w)
+{
+    return wire_send_part(fd, w, 0, w->n);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

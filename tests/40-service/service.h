@@ -226,7 +226,7 @@ static inline int make_world(void **state)
     snprintf(path, sizeof path, "%s/freshet.json", fix_dir);
     unit_write(
         path,
-        "{\"api_processes\": 3, \"intake_processes\": 2, \"admin_max_body\": 4096, \"hook_max_body\": 8192, \"inbox_max\": 3,"
+        "{\"api_processes\": 3, \"intake_processes\": 2, \"admin_max_body\": 4096, \"hook_max_body\": 800000, \"inbox_max\": 3,"
         " \"free_bytes_min\": 0}");
     OK(instance_load(&fix_arena, fix_dir, &inst, &fix_err));
     inst.programs = env_get("B") ? env_get("B") : "build";

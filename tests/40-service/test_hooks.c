@@ -18,15 +18,25 @@ static void secret(const char *name, const char *value)
         assert_int_equal(unlink(path), 0);
 }
 
+/* What some adapters cannot be without. */
+static const char *options_of(const char *adapter)
+{
+    if (strcmp(adapter, "sns") == 0)
+        return "{\"topic_arns\":[\"arn:aws:sns:us-east-1:123456789012:maps\"]}";
+    if (strcmp(adapter, "gcs") == 0)
+        return "{\"audience\":\"https://x.example\",\"email\":\"push@x.example\"}";
+    return "{}";
+}
+
 static struct source declare_pushed(const char *id, const char *level, const char *adapter)
 {
-    char json[512];
+    char json[1024];
     snprintf(json, sizeof json,
              "{\"id\":\"%s\",\"url\":\"https://data.example/%s\",\"sensitivity\":\"%s\","
              "\"collection\":\"%s\",\"detector\":\"webhook\",\"adapter\":\"%s\",\"secrets\":["
-             "\"first\",\"second\"]}",
+             "\"first\",\"second\"],\"adapter_options\":%s}",
              id, id, level, strcmp(level, "sovereign") == 0 ? "canary-sov-collection" : "kansas",
-             adapter);
+             adapter, options_of(adapter));
     struct source s = fix_source(led, json);
     OK(ledger_begin(led, &fix_err));
     OK(project_source(led, &inst, &s, clock_now(), &fix_err));
@@ -135,7 +145,7 @@ static void a_delivery_is_taken_once(void **state)
 
 static void what_cannot_be_right_is_refused(void **state)
 {
-    static char large[1u << 17];
+    static char large[1u << 20];
     const char *body = body_of(++sent);
     int64_t before = rows();
     (void)state;
@@ -181,6 +191,37 @@ static void nobody_learns_of_what_is_withheld(void **state)
     assert_int_equal(told("canary-sov-pushed", KEY, "y-1", body), 202);
     assert_int_equal(told("closed", KEY, "y-1", body), 202);
     assert_int_equal(told("old", KEY, "y-1", body), 404);
+}
+
+/* Nor by a body that is too much for the adapter, or for its parser. */
+static void nor_by_what_a_body_costs(void **state)
+{
+    static const char *const names[] = {
+#define X(name, symbol, detector) name,
+#include "ledger/adapters.def"
+#undef X
+    };
+    static const char *const levels[] = {"restricted", "sovereign"};
+    static char huge[700001], deep[600001];
+    const char *bodies[] = {huge, deep};
+    (void)state;
+    memset(huge, ' ', sizeof huge - 1);
+    memcpy(huge, "{}", 2);
+    memset(deep, '[', sizeof deep - 1);
+    for (size_t b = 0; b < ARRAY_LEN(bodies); b++) {
+        struct answer none = deliver("never-was-here", NULL, "z-1", bodies[b]);
+        assert_int_equal(none.status, 404);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            for (size_t j = 0; j < ARRAY_LEN(levels); j++) {
+                const char *id = arena_printf(&fix_arena, "canary-sov-%s-%s", names[i], levels[j]);
+                if (b == 0)
+                    (void)declare_pushed(id, levels[j], names[i]);
+                struct answer a = deliver(id, NULL, "z-1", bodies[b]);
+                assert_same(&none, &a, id);
+                answer_free(&a);
+            }
+        answer_free(&none);
+    }
 }
 
 static void a_handshake_tells_of_nothing(void **state)
@@ -360,6 +401,7 @@ int main(void)
         TEST(a_delivery_is_taken_once),
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
+        TEST(nor_by_what_a_body_costs),
         TEST(a_handshake_tells_of_nothing),
         TEST(a_challenge_is_answered),
         TEST(secrets_are_live_while_they_are_there),

@@ -124,6 +124,33 @@ if cmp -s "$work/none" "$work/sov" && cmp -s "$work/none.body" "$work/answer"; t
 else
     fail "answers like none, byte for byte"
 fi
+
+# ---- bodies that nginx sends apart from their end --------------------------------------------------
+sizes='12000 16000 20000 28000 36000 44000 52000 60000'
+for n in $sizes; do
+    head -c "$n" /dev/zero | tr '\0' ' ' >"$work/body.$n"
+    printf '{}' >>"$work/body.$n"
+done
+large() { # large PATH TIMES: the statuses of so many requests of each size, eight at once
+    for _ in $(seq "$2"); do
+        for n in $sizes; do
+            printf 'next\nurl = "%s"\ndata-binary = "@%s"\nheader = "Content-Type: application/json"\n' "$base$1" "$work/body.$n"
+            printf 'max-time = 20\noutput = "%s"\nwrite-out = "%%{http_code}\\n"\n' "$work/answer"
+        done
+    done | tail -n +2 >"$work/large.conf"
+    curl -s --parallel --parallel-max 8 --parallel-immediate -K "$work/large.conf" 2>/dev/null | sort | uniq -c | sed 's/^ *//'
+}
+is "many large deliveries: each is answered" "$(large /hooks/etag 15)" '120 401'
+is "to nobody, too" "$(large /hooks/nobody 10)" '80 404'
+is "large requests to look" "$(large /admin/checks 15)" '120 401'
+is "large searches" "$(large /stac/search 20)" '160 200'
+printf '{"after":"large","pad":"%s"}' "$(tr ' ' x <"$work/body.20000" | tr -d '{}')" >"$work/signed"
+sent=
+for n in 1 2 3 4 5 6 7 8 9 10; do
+    sent="$sent $(github etag "$key" "large$n" "$(cat "$work/signed")")"
+done
+is "large and signed: taken" "$sent" ' 202 202 202 202 202 202 202 202 202 202'
+within 30 settled
 stop
 
 freshet -C "$i" config set hook_rate 1
