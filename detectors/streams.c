@@ -15,6 +15,10 @@
 #define SOURCE_MEMORY (1u << 20) /* a source with the longest spec, and its headers */
 #define STREAM_HEADERS_MAX (SOURCE_HEADERS_MAX + 3)
 #define STREAM_BYTES_MAX INT64_MAX
+#define BEYOND_MAX 64 /* recorded at a time */
+#define BEYOND "it is beyond max_streams"
+#define WAITS                                                                                      \
+    "it waits for a connection" /* no try has ended yet: nobody answers, or it is not its turn */
 
 enum state { WAITING, CONNECTING, OPEN };
 enum known { NOTHING, DOWN, UP }; /* what the ledger says of it */
@@ -30,6 +34,7 @@ struct stream {
     enum known known;
     bool listed;       /* still among the sources; else it goes when its connection has */
     bool wants_look;   /* invariant 1 */
+    bool vague;        /* the ledger says WAITS of it */
     int64_t at;        /* WAITING: until; OPEN: since. clock_mono */
     int64_t closed_at; /* since when it is not open, clock_mono */
     int tries;
@@ -41,10 +46,14 @@ LIST_HEAD(stream_list, stream);
 struct streams {
     struct ledger *ledger;
     const struct instance *inst;
-    struct conf conf; /* of the fetch engine here: max_streams instead of max_concurrency */
+    struct conf conf; /* of the fetch engine here: max_streams instead of max_concurrency, and of
+                         per_host, as what is held open is not to keep its neighbours out */
     struct fetch *fetch;
     struct stream_list list;
     int64_t n, listed_at;
+    int64_t beyond
+        [BEYOND_MAX]; /* sources that there is no room for, and not recorded as down with that */
+    size_t n_beyond;
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -226,12 +235,16 @@ static enum rc add(struct streams *all, int64_t src_no, struct err *err)
     return RC_OK;
 }
 
-static enum rc list_one(void *ctx, int64_t src_no, int64_t updated_at, struct err *err)
+static enum rc list_one(void *ctx, int64_t src_no, int64_t updated_at,
+                        const struct stream_state *st, struct err *err)
 {
     struct streams *all = ctx;
     struct stream *s = find(all, src_no);
     if (!s && all->n < all->conf.max_streams)
         return add(all, src_no, err);
+    bool told = st->known && !st->up && strcmp(st->note, BEYOND) == 0;
+    if (!s && !told && all->n_beyond < BEYOND_MAX)
+        all->beyond[all->n_beyond++] = src_no;
     /* Declared anew: what is open ends with its next byte, and is made as it is declared now. */
     if (s)
         s->listed = s->state == WAITING || s->updated_at == updated_at;
@@ -250,18 +263,6 @@ static enum rc recall(struct stream *s, struct err *err)
     return RC_OK;
 }
 
-static enum rc list(struct streams *all, struct err *err)
-{
-    struct stream *s;
-    if (all->listed_at && clock_mono() - all->listed_at < LIST_MS)
-        return RC_OK;
-    LIST_FOREACH(s, &all->list, link)
-    s->listed = false;
-    TRY(stream_each(all->ledger, list_one, all, err));
-    all->listed_at = clock_mono();
-    return RC_OK;
-}
-
 /* ---- one turn -------------------------------------------------------------------------------- */
 
 static void tell(const struct stream *s, bool up)
@@ -274,19 +275,63 @@ static void tell(const struct stream *s, bool up)
 }
 
 /* The level of a source that could not be read is not known: as withheld as can be. */
+static enum level level_of(const struct source *s)
+{
+    return s->id ? s->level : LEVEL_SOVEREIGN;
+}
+
 static enum rc record(struct stream *s, bool up, struct err *err)
 {
-    enum level level = s->source.id ? s->source.level : LEVEL_SOVEREIGN;
+    enum level level = level_of(&s->source);
     TRY(stream_set(s->all->ledger, s->src_no, level, up, up ? "" : s->note, clock_now(), err));
     s->known = up ? UP : DOWN;
+    s->vague = !up && strcmp(s->note, WAITS) == 0;
     if (s->source.id)
         tell(s, up);
+    return RC_OK;
+}
+
+static enum rc record_beyond(struct streams *all, int64_t src_no, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct source s = {0};
+    arena_init(&a, SOURCE_MEMORY);
+    enum rc rc = source_by_no(all->ledger, &a, src_no, &s, err);
+    if (rc != RC_OK && !source_is_unreadable(rc))
+        return rc;
+    if (rc != RC_OK)
+        s.id = NULL;
+    return stream_set(all->ledger, src_no, level_of(&s), false, BEYOND, clock_now(), err);
+}
+
+static enum rc list(struct streams *all, struct err *err)
+{
+    struct stream *s;
+    if (all->listed_at && clock_mono() - all->listed_at < LIST_MS)
+        return RC_OK;
+    LIST_FOREACH(s, &all->list, link)
+    s->listed = false;
+    all->n_beyond = 0;
+    TRY(stream_each(all->ledger, list_one, all, err));
+    for (size_t i = 0; i < all->n_beyond; i++)
+        TRY(record_beyond(all, all->beyond[i], err));
+    all->listed_at = clock_mono();
     return RC_OK;
 }
 
 static int64_t grace_ms(const struct stream *s)
 {
     return s->all->conf.stream_quiet_s * 1000 / STREAMS_GRACE_PART;
+}
+
+static enum rc watch_down(struct stream *s, struct err *err)
+{
+    if (s->state == OPEN || clock_mono() - s->closed_at < grace_ms(s))
+        return RC_OK;
+    if (!s->note[0])
+        snprintf(s->note, sizeof s->note, WAITS);
+    bool better = s->vague && strcmp(s->note, WAITS) != 0;
+    return s->known != DOWN || better ? record(s, false, err) : RC_OK;
 }
 
 static enum rc step(struct stream *s, struct detect *d, struct err *err)
@@ -299,9 +344,7 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     }
     if (s->state == OPEN && s->known != UP)
         TRY(record(s, true, err));
-    bool late = clock_mono() - s->closed_at >= grace_ms(s);
-    if (s->state != OPEN && s->known != DOWN && s->note[0] && late)
-        TRY(record(s, false, err));
+    TRY(watch_down(s, err));
     if (!d || !s->wants_look || detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
     TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
@@ -351,8 +394,11 @@ enum rc streams_new(struct ledger *l, const struct instance *inst, struct stream
     all->inst = inst;
     all->conf = inst->conf;
     all->conf.max_concurrency = inst->conf.max_streams > 0 ? inst->conf.max_streams : 1;
+    all->conf.per_host = all->conf.max_concurrency;
     LIST_INIT(&all->list);
-    enum rc rc = fetch_new(&all->conf, &all->fetch, err);
+    enum rc rc = streams_begin(l, clock_now(), err);
+    if (rc == RC_OK)
+        rc = fetch_new(&all->conf, &all->fetch, err);
     if (rc != RC_OK) {
         free(all);
         return rc;

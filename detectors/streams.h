@@ -16,7 +16,10 @@
  *      as its declaration says until the stream is back.
  *   3. A connection that sends nothing for stream_quiet_s is ended. Pauses between tries have full
  *      jitter and double from `retry:` up to STREAMS_PAUSE_MAX_MS; Retry-After is honoured.
- *   4. At most max_streams are open; they take no slot from the polls. Sources beyond are polled.
+ *   4. At most max_streams are open, on one host too; they take no slot from the polls. Sources beyond are
+ *      recorded as down, and polled.
+ *   5. What is not open is not recorded as up: not by a scheduler before this one, not while it waits for
+ *      its first connection.
  *
  * Called by the scheduler, and by nobody else: two of these would connect twice.
  */
