@@ -108,17 +108,22 @@ static enum rc on_body(void *ctx, const void *p, size_t n)
     return s->listed ? sse_add(&s->sse, (struct str){p, n}, on_event, s) : RC_CONFLICT;
 }
 
+int64_t streams_pause_ms(int64_t retry_ms, int tries, bool refused)
+{
+    int64_t least = retry_ms >= 0 ? retry_ms : 0, more = least ? least : STREAMS_RETRY_MS;
+    for (int i = 0; i < tries && more < STREAMS_PAUSE_MAX_MS; i++)
+        more *= 2;
+    if (more > STREAMS_PAUSE_MAX_MS)
+        more = STREAMS_PAUSE_MAX_MS;
+    if (refused)
+        more = STREAMS_REFUSED_MS;
+    return least + (int64_t)rand_below((uint64_t)more + 1);
+}
+
 static int64_t pause_ms(const struct stream *s, const struct fetch_res *res)
 {
-    int64_t longest = s->sse.retry_ms >= 0 ? s->sse.retry_ms : STREAMS_RETRY_MS;
     bool refused = res->http == 204 || (res->http >= 400 && res->http < 500 && res->http != 429);
-    for (int i = 0; i < s->tries && longest < STREAMS_PAUSE_MAX_MS; i++)
-        longest = longest ? longest * 2 : STREAMS_RETRY_MS;
-    if (longest > STREAMS_PAUSE_MAX_MS)
-        longest = STREAMS_PAUSE_MAX_MS;
-    if (refused)
-        longest = STREAMS_REFUSED_MS;
-    int64_t pause = (int64_t)rand_below((uint64_t)longest + 1);
+    int64_t pause = streams_pause_ms(s->sse.retry_ms, s->tries, refused);
     return pause > res->retry_after_ms ? pause : res->retry_after_ms;
 }
 

@@ -2,6 +2,7 @@
  * it and when, and what happens while a stream is down. N1… are the invariants of streams.h.
  * `server` has the data, `other` the streams. */
 #include "tests/40-service/scheduler.h"
+#include "detectors/streams.h"
 #include "ledger/stream.h"
 
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
@@ -323,6 +324,20 @@ static void nothing_is_up_at_the_start(void **state)
     assert_true(next_check(&s) <= clock_now());
 }
 
+/* N3 */
+static void retry_is_the_least_pause(void **state)
+{
+    (void)state;
+    for (int tries = 0; tries < 40; tries++) {
+        int64_t hour = streams_pause_ms(3600000, tries, false);
+        assert_in_range(hour, 3600000, 3600000 + STREAMS_PAUSE_MAX_MS);
+        assert_in_range(streams_pause_ms(DAY_MS, tries, true), DAY_MS, DAY_MS + STREAMS_REFUSED_MS);
+        assert_in_range(streams_pause_ms(10, tries, false), 10, 10 + STREAMS_PAUSE_MAX_MS);
+        assert_in_range(streams_pause_ms(-1, tries, false), 0, STREAMS_PAUSE_MAX_MS);
+    }
+    assert_in_range(streams_pause_ms(10, 1, false), 10, 30);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_streams, teardown_streams)
@@ -340,6 +355,7 @@ int main(void)
         TEST(polled_beyond_the_limit),
         TEST(down_while_it_waits_for_a_connection),
         TEST(nothing_is_up_at_the_start),
+        cmocka_unit_test(retry_is_the_least_pause),
     };
     alarm(10 * LIMIT_MS / 1000);
     return cmocka_run_group_tests(tests, NULL, NULL);
