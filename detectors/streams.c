@@ -37,6 +37,7 @@ struct stream {
     bool vague;        /* the ledger says WAITS of it */
     int64_t at;        /* WAITING: until; OPEN: since. clock_mono */
     int64_t closed_at; /* since when it is not open, clock_mono */
+    int64_t look_at, look_pause_ms; /* invariant 6: no look for an event before; clock_mono */
     int tries;
     char note[200]; /* why it is not open */
 };
@@ -350,7 +351,9 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     if (s->state == OPEN && s->known != UP)
         TRY(record(s, true, err));
     TRY(watch_down(s, err));
-    if (!d || !s->wants_look || detect_has(d, s->src_no) || !detect_has_room(d))
+    if (!d || !s->wants_look || clock_mono() < s->look_at)
+        return RC_OK;
+    if (detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
     TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
     s->wants_look = n == 0 || full > 0;
@@ -379,12 +382,25 @@ const char *streams_told(const struct streams *all, int64_t src_no, bool *ret_op
     return s ? s->sse.last_id : NULL;
 }
 
+static void pause_looks(struct stream *s, enum outcome o)
+{
+    int64_t ms = outcome_candidate(o) ? 0 : 2 * s->look_pause_ms;
+    if (ms < STREAMS_LOOK_MIN_MS)
+        ms = STREAMS_LOOK_MIN_MS;
+    s->look_pause_ms = ms < STREAMS_LOOK_MAX_MS ? ms : STREAMS_LOOK_MAX_MS;
+    s->look_at = clock_mono() + s->look_pause_ms;
+}
+
 /* A check that began while the stream was open has planned for that. */
 void streams_checked(struct streams *all, const struct check_result *r)
 {
-    struct stream *s = r->streaming ? find(all, r->src_no) : NULL;
-    if (s && s->known == DOWN)
+    bool has = strcmp(r->detector, sse_detector.name) == 0;
+    struct stream *s = has ? find(all, r->src_no) : NULL;
+    if (!s)
+        return;
+    if (r->streaming && s->known == DOWN)
         s->known = NOTHING;
+    pause_looks(s, r->outcome);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -21,6 +21,9 @@
  *      recorded as down, and polled.
  *   5. What is not open is not recorded as up: not by a scheduler before this one, not while it waits for
  *      its first connection.
+ *   6. However many events come, between two looks for them passes a pause: STREAMS_LOOK_MIN_MS after one that
+ *      found something, doubled up to STREAMS_LOOK_MAX_MS by each that did not. The last event still gets
+ *      its look, after the pause.
  *
  * Called by the scheduler, and by nobody else: two of these would connect twice.
  */
@@ -34,6 +37,8 @@
 #define STREAMS_RETRY_MS 3000 /* where the upstream names no `retry:` */
 #define STREAMS_PAUSE_MAX_MS 300000
 #define STREAMS_REFUSED_MS 900000 /* 204 and 4xx: asked not to come back, but a day is long */
+#define STREAMS_LOOK_MIN_MS 1000
+#define STREAMS_LOOK_MAX_MS 60000
 
 extern const struct detector sse_detector;
 

@@ -324,6 +324,30 @@ static void nothing_is_up_at_the_start(void **state)
     assert_true(next_check(&s) <= clock_now());
 }
 
+static int64_t time_of_check(const struct source *s, int64_t n)
+{
+    await(checks(s) >= n);
+    return clock_mono();
+}
+
+/* N6: events without end lead to a look now and then; sse.c 2: none of them reads everything again. */
+static void events_without_end(void **state)
+{
+    (void)state;
+    struct route r = {.path = "/events", .manner = DRIP, .uses = -1, .more = "data:x\n\n"};
+    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
+    settings("\"stream_quiet_s\":1,\"audit_every\":1");
+    server_add(&other, r);
+    struct source s = streamed("/a", MANUAL);
+    t.pid = start();
+    int64_t first = time_of_check(&s, 1), third = time_of_check(&s, 3);
+    assert_true(third - first >= 3 * STREAMS_LOOK_MIN_MS - 500);
+    struct check_state st;
+    assert_ok(check_state_get(t.ledger, s.no, &st, &err));
+    assert_true(st.since_audit >= 2);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 /* N3 */
 static void retry_is_the_least_pause(void **state)
 {
@@ -355,6 +379,7 @@ int main(void)
         TEST(polled_beyond_the_limit),
         TEST(down_while_it_waits_for_a_connection),
         TEST(nothing_is_up_at_the_start),
+        TEST(events_without_end),
         cmocka_unit_test(retry_is_the_least_pause),
     };
     alarm(10 * LIMIT_MS / 1000);
