@@ -15,6 +15,10 @@
 #define SOURCE_MEMORY (1u << 20) /* a source with the longest spec, and its headers */
 #define STREAM_HEADERS_MAX (SOURCE_HEADERS_MAX + 3)
 #define STREAM_BYTES_MAX INT64_MAX
+#define BEYOND_MAX 64 /* recorded at a time */
+#define BEYOND "it is beyond max_streams"
+#define WAITS                                                                                      \
+    "it waits for a connection" /* no try has ended yet: nobody answers, or it is not its turn */
 
 enum state { WAITING, CONNECTING, OPEN };
 enum known { NOTHING, DOWN, UP }; /* what the ledger says of it */
@@ -30,8 +34,10 @@ struct stream {
     enum known known;
     bool listed;       /* still among the sources; else it goes when its connection has */
     bool wants_look;   /* invariant 1 */
+    bool vague;        /* the ledger says WAITS of it */
     int64_t at;        /* WAITING: until; OPEN: since. clock_mono */
     int64_t closed_at; /* since when it is not open, clock_mono */
+    int64_t look_at, look_pause_ms; /* invariant 6: no look for an event before; clock_mono */
     int tries;
     char note[200]; /* why it is not open */
 };
@@ -41,10 +47,14 @@ LIST_HEAD(stream_list, stream);
 struct streams {
     struct ledger *ledger;
     const struct instance *inst;
-    struct conf conf; /* of the fetch engine here: max_streams instead of max_concurrency */
+    struct conf conf; /* of the fetch engine here: max_streams instead of max_concurrency, and of
+                         per_host, as what is held open is not to keep its neighbours out */
     struct fetch *fetch;
     struct stream_list list;
     int64_t n, listed_at;
+    int64_t beyond
+        [BEYOND_MAX]; /* sources that there is no room for, and not recorded as down with that */
+    size_t n_beyond;
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -99,17 +109,22 @@ static enum rc on_body(void *ctx, const void *p, size_t n)
     return s->listed ? sse_add(&s->sse, (struct str){p, n}, on_event, s) : RC_CONFLICT;
 }
 
+int64_t streams_pause_ms(int64_t retry_ms, int tries, bool refused)
+{
+    int64_t least = retry_ms >= 0 ? retry_ms : 0, more = least ? least : STREAMS_RETRY_MS;
+    for (int i = 0; i < tries && more < STREAMS_PAUSE_MAX_MS; i++)
+        more *= 2;
+    if (more > STREAMS_PAUSE_MAX_MS)
+        more = STREAMS_PAUSE_MAX_MS;
+    if (refused)
+        more = STREAMS_REFUSED_MS;
+    return least + (int64_t)rand_below((uint64_t)more + 1);
+}
+
 static int64_t pause_ms(const struct stream *s, const struct fetch_res *res)
 {
-    int64_t longest = s->sse.retry_ms >= 0 ? s->sse.retry_ms : STREAMS_RETRY_MS;
     bool refused = res->http == 204 || (res->http >= 400 && res->http < 500 && res->http != 429);
-    for (int i = 0; i < s->tries && longest < STREAMS_PAUSE_MAX_MS; i++)
-        longest = longest ? longest * 2 : STREAMS_RETRY_MS;
-    if (longest > STREAMS_PAUSE_MAX_MS)
-        longest = STREAMS_PAUSE_MAX_MS;
-    if (refused)
-        longest = STREAMS_REFUSED_MS;
-    int64_t pause = (int64_t)rand_below((uint64_t)longest + 1);
+    int64_t pause = streams_pause_ms(s->sse.retry_ms, s->tries, refused);
     return pause > res->retry_after_ms ? pause : res->retry_after_ms;
 }
 
@@ -226,12 +241,16 @@ static enum rc add(struct streams *all, int64_t src_no, struct err *err)
     return RC_OK;
 }
 
-static enum rc list_one(void *ctx, int64_t src_no, int64_t updated_at, struct err *err)
+static enum rc list_one(void *ctx, int64_t src_no, int64_t updated_at,
+                        const struct stream_state *st, struct err *err)
 {
     struct streams *all = ctx;
     struct stream *s = find(all, src_no);
     if (!s && all->n < all->conf.max_streams)
         return add(all, src_no, err);
+    bool told = st->known && !st->up && strcmp(st->note, BEYOND) == 0;
+    if (!s && !told && all->n_beyond < BEYOND_MAX)
+        all->beyond[all->n_beyond++] = src_no;
     /* Declared anew: what is open ends with its next byte, and is made as it is declared now. */
     if (s)
         s->listed = s->state == WAITING || s->updated_at == updated_at;
@@ -250,18 +269,6 @@ static enum rc recall(struct stream *s, struct err *err)
     return RC_OK;
 }
 
-static enum rc list(struct streams *all, struct err *err)
-{
-    struct stream *s;
-    if (all->listed_at && clock_mono() - all->listed_at < LIST_MS)
-        return RC_OK;
-    LIST_FOREACH(s, &all->list, link)
-    s->listed = false;
-    TRY(stream_each(all->ledger, list_one, all, err));
-    all->listed_at = clock_mono();
-    return RC_OK;
-}
-
 /* ---- one turn -------------------------------------------------------------------------------- */
 
 static void tell(const struct stream *s, bool up)
@@ -274,19 +281,63 @@ static void tell(const struct stream *s, bool up)
 }
 
 /* The level of a source that could not be read is not known: as withheld as can be. */
+static enum level level_of(const struct source *s)
+{
+    return s->id ? s->level : LEVEL_SOVEREIGN;
+}
+
 static enum rc record(struct stream *s, bool up, struct err *err)
 {
-    enum level level = s->source.id ? s->source.level : LEVEL_SOVEREIGN;
+    enum level level = level_of(&s->source);
     TRY(stream_set(s->all->ledger, s->src_no, level, up, up ? "" : s->note, clock_now(), err));
     s->known = up ? UP : DOWN;
+    s->vague = !up && strcmp(s->note, WAITS) == 0;
     if (s->source.id)
         tell(s, up);
+    return RC_OK;
+}
+
+static enum rc record_beyond(struct streams *all, int64_t src_no, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    struct source s = {0};
+    arena_init(&a, SOURCE_MEMORY);
+    enum rc rc = source_by_no(all->ledger, &a, src_no, &s, err);
+    if (rc != RC_OK && !source_is_unreadable(rc))
+        return rc;
+    if (rc != RC_OK)
+        s.id = NULL;
+    return stream_set(all->ledger, src_no, level_of(&s), false, BEYOND, clock_now(), err);
+}
+
+static enum rc list(struct streams *all, struct err *err)
+{
+    struct stream *s;
+    if (all->listed_at && clock_mono() - all->listed_at < LIST_MS)
+        return RC_OK;
+    LIST_FOREACH(s, &all->list, link)
+    s->listed = false;
+    all->n_beyond = 0;
+    TRY(stream_each(all->ledger, list_one, all, err));
+    for (size_t i = 0; i < all->n_beyond; i++)
+        TRY(record_beyond(all, all->beyond[i], err));
+    all->listed_at = clock_mono();
     return RC_OK;
 }
 
 static int64_t grace_ms(const struct stream *s)
 {
     return s->all->conf.stream_quiet_s * 1000 / STREAMS_GRACE_PART;
+}
+
+static enum rc watch_down(struct stream *s, struct err *err)
+{
+    if (s->state == OPEN || clock_mono() - s->closed_at < grace_ms(s))
+        return RC_OK;
+    if (!s->note[0])
+        snprintf(s->note, sizeof s->note, WAITS);
+    bool better = s->vague && strcmp(s->note, WAITS) != 0;
+    return s->known != DOWN || better ? record(s, false, err) : RC_OK;
 }
 
 static enum rc step(struct stream *s, struct detect *d, struct err *err)
@@ -299,10 +350,10 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     }
     if (s->state == OPEN && s->known != UP)
         TRY(record(s, true, err));
-    bool late = clock_mono() - s->closed_at >= grace_ms(s);
-    if (s->state != OPEN && s->known != DOWN && s->note[0] && late)
-        TRY(record(s, false, err));
-    if (!d || !s->wants_look || detect_has(d, s->src_no) || !detect_has_room(d))
+    TRY(watch_down(s, err));
+    if (!d || !s->wants_look || clock_mono() < s->look_at)
+        return RC_OK;
+    if (detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
     TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
     s->wants_look = n == 0 || full > 0;
@@ -331,12 +382,25 @@ const char *streams_told(const struct streams *all, int64_t src_no, bool *ret_op
     return s ? s->sse.last_id : NULL;
 }
 
+static void pause_looks(struct stream *s, enum outcome o)
+{
+    int64_t ms = outcome_candidate(o) ? 0 : 2 * s->look_pause_ms;
+    if (ms < STREAMS_LOOK_MIN_MS)
+        ms = STREAMS_LOOK_MIN_MS;
+    s->look_pause_ms = ms < STREAMS_LOOK_MAX_MS ? ms : STREAMS_LOOK_MAX_MS;
+    s->look_at = clock_mono() + s->look_pause_ms;
+}
+
 /* A check that began while the stream was open has planned for that. */
 void streams_checked(struct streams *all, const struct check_result *r)
 {
-    struct stream *s = r->streaming ? find(all, r->src_no) : NULL;
-    if (s && s->known == DOWN)
+    bool has = strcmp(r->detector, sse_detector.name) == 0;
+    struct stream *s = has ? find(all, r->src_no) : NULL;
+    if (!s)
+        return;
+    if (r->streaming && s->known == DOWN)
         s->known = NOTHING;
+    pause_looks(s, r->outcome);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -351,8 +415,11 @@ enum rc streams_new(struct ledger *l, const struct instance *inst, struct stream
     all->inst = inst;
     all->conf = inst->conf;
     all->conf.max_concurrency = inst->conf.max_streams > 0 ? inst->conf.max_streams : 1;
+    all->conf.per_host = all->conf.max_concurrency;
     LIST_INIT(&all->list);
-    enum rc rc = fetch_new(&all->conf, &all->fetch, err);
+    enum rc rc = streams_begin(l, clock_now(), err);
+    if (rc == RC_OK)
+        rc = fetch_new(&all->conf, &all->fetch, err);
     if (rc != RC_OK) {
         free(all);
         return rc;

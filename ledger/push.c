@@ -3,6 +3,7 @@
 
 #include "ledger/calendar.h"
 #include "ledger/enqueue.h"
+#include "ledger/notice.h"
 #include "ledger/query.h"
 
 #define SCOPE_MAX 32
@@ -201,7 +202,10 @@ static enum rc remember(struct ledger *l, const struct source *s, const struct p
 static enum rc quarantine(struct ledger *l, const struct source *s, const struct push_event *e,
                           const struct sha256 *first, int64_t now, struct err *err)
 {
-    TRY(query_run(l, Q_PUSH_CONFLICT, err, "ishhi", s->no, e->id, first, &e->digest, now));
+    int64_t times;
+    TRY(query_i64(l, Q_PUSH_CONFLICT, &times, err, "ishhi", s->no, e->id, first, &e->digest, now));
+    if (times == 1)
+        TRY(notice_put(l, NOTICE_conflict, s->no, "", "SAME_ID", now, err));
     return count(l, s, PUSH_CONFLICT, err);
 }
 

@@ -122,7 +122,11 @@ static int in_order(const void *a, const void *b)
 static void enlist(struct member *m, int i)
 {
     snprintf(m->id, sizeof m->id, "member-%d", i);
-    m->s = (struct source){.id = m->id, .url = "https://upstream.example/x", .retired_at = -1};
+    m->s = (struct source){.id = m->id,
+                           .url = "https://upstream.example/x",
+                           .detector = "etag",
+                           .adapter = "",
+                           .retired_at = -1};
     declare(&m->s, i % KINDS);
     m->s.sweep_days = PICK(0, 1, 30, 90, 90, 400);
     m->s.poll_interval_s = PICK(0, 0, 0, 21600, 1036800, 8640000);

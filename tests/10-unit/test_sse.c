@@ -1,8 +1,12 @@
 /* sse: what a stream means does not hang on how it was cut into pieces. */
 #include "tests/10-unit/unit.h"
 
+#include "core/arena.h"
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/sse.h"
+
+#define VECTORS "../shared/data/vectors/sse.json"
 
 /* Each event as type|data|id of then, a line end in data as '~'. */
 struct heard {
@@ -177,6 +181,77 @@ static void who_listens_may_end_it(void **state)
     sse_release(&s);
 }
 
+/* ---- vectors of others, where they are --------------------------------------------------------- */
+
+/* What is not UTF-8 is handed on as it came (core/sse.h), and they expect it replaced. */
+#define NOT_UTF8 "invalid-utf8"
+
+static const char *text_of(yyjson_val *obj, const char *name)
+{
+    const char *text = yyjson_get_str(yyjson_obj_get(obj, name));
+    assert_non_null(text);
+    return text;
+}
+
+/* As hear() writes it. */
+static void expect_event(struct heard *h, yyjson_val *e)
+{
+    yyjson_val *data = yyjson_obj_get(e, "data");
+    h->n += (size_t)snprintf(h->text + h->n, sizeof h->text - h->n, "%s|", text_of(e, "type"));
+    for (size_t i = 0; i < yyjson_get_len(data); i++) {
+        char c = yyjson_get_str(data)[i];
+        h->text[h->n++] = c == '\n' ? '~' : c ? c : '0';
+    }
+    h->n +=
+        (size_t)snprintf(h->text + h->n, sizeof h->text - h->n, "|%s;", text_of(e, "lastEventId"));
+}
+
+/* A time that is longer than a day is one day, and none is -1. */
+static int64_t retry_of(yyjson_val *c)
+{
+    yyjson_val *v = yyjson_obj_get(c, "retry_ms_after");
+    double ms = yyjson_is_num(v) ? yyjson_get_num(v) : -1;
+    return ms > 86400000 ? 86400000 : (int64_t)ms;
+}
+
+static void play_case(struct arena *a, yyjson_val *c)
+{
+    static struct heard want;
+    struct str hex = str_of(text_of(c, "input_hex"));
+    char *in = arena_alloc(a, hex.n / 2 + 1);
+    yyjson_val *e, *last = yyjson_obj_get(c, "last_event_id_after");
+    size_t i, max;
+    if (strcmp(text_of(c, "id"), NOT_UTF8) == 0)
+        return;
+    want.n = 0;
+    want.text[0] = '\0';
+    assert_rc(hex_decode(hex, in, hex.n / 2), RC_OK);
+    yyjson_arr_foreach(yyjson_obj_get(c, "events"), i, max, e) expect_event(&want, e);
+    says((struct str){in, hex.n / 2}, want.text, yyjson_get_str(last), retry_of(c));
+}
+
+static void vectors(void **state)
+{
+    static const char *const lists[] = {"parse_cases", "extra_cases"};
+    CLEANUP(arena_release) struct arena a;
+    struct err err = {0};
+    yyjson_val *doc, *c;
+    size_t played = 0;
+    (void)state;
+    arena_init(&a, 1 << 20);
+    if (json_parse_file(&a, VECTORS, 0, &doc, &err) != RC_OK)
+        skip();
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        size_t i, max;
+        yyjson_arr_foreach(yyjson_obj_get(doc, lists[k]), i, max, c)
+        {
+            play_case(&a, c);
+            played++;
+        }
+    }
+    assert_true(played > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +264,7 @@ int main(void)
         cmocka_unit_test(a_new_connection_begins_anew),
         cmocka_unit_test(lines_and_events_are_bounded),
         cmocka_unit_test(who_listens_may_end_it),
+        cmocka_unit_test(vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

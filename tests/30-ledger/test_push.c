@@ -101,6 +101,7 @@ static void an_id_is_told_once(void **state)
     assert_int_equal(number("SELECT count(*) FROM replay_log"), rows);
     assert_int_equal(number("SELECT count(*) FROM inbox"), 1);
     assert_int_equal(number("SELECT count(*) FROM push_conflicts WHERE times = 2"), 1);
+    assert_int_equal(number("SELECT count(*) FROM notices WHERE kind = 'conflict'"), 1);
     /* Of another source the id is another id. */
     assert_string_equal(tell(&entry, event("e1", "", "", 2), 5004), "accepted");
 }

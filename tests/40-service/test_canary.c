@@ -243,6 +243,8 @@ static const struct {
 } bodies[] = {
     {"POST", "/hooks/{source}", "{\"about\":\"%s\"}"},
     {"POST", "/stac/search", "{\"ids\":[\"%s-v1\"]}"},
+    {"POST", "/hooks/{source}", "{\"id\":\"%s\"}"},
+    {"OPTIONS", "/hooks/{source}", "%s"},
     {"POST", "/admin/checks", "{\"source\":\"%s\"}"},
     {"POST", "/admin/rollbacks", "{\"delta\":\"dlt_%s\",\"reason\":\"a test\"}"},
     {"POST", "/admin/sources", "{\"id\":\"%s\",\"url\":\"https://data.example/declared\"}"},

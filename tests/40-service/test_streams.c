@@ -2,6 +2,7 @@
  * it and when, and what happens while a stream is down. N1… are the invariants of streams.h.
  * `server` has the data, `other` the streams. */
 #include "tests/40-service/scheduler.h"
+#include "detectors/streams.h"
 #include "ledger/stream.h"
 
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
@@ -27,21 +28,27 @@ static void stream_says(enum manner manner, int uses, const char *reply)
     server_add(&other, r);
 }
 
-static struct source streamed_of(const char *path, const char *trigger, const char *options)
+static struct source named(const char *id, const char *path, const char *trigger,
+                           const char *options)
 {
     struct source s;
     yyjson_val *decl;
     char *text = arena_printf(
         &t.arena,
-        "{\"id\":\"s\",\"url\":\"http://127.0.0.1:%d%s\",\"triggers\":[%s],\"detector\":\"sse\","
+        "{\"id\":\"%s\",\"url\":\"http://127.0.0.1:%d%s\",\"triggers\":[%s],\"detector\":\"sse\","
         "\"sse\":{\"url\":\"http://127.0.0.1:%d/events\"%s}}",
-        server.port, path, trigger, other.port, options);
+        id, server.port, path, trigger, other.port, options);
     assert_ok(ledger_begin(t.ledger, &err));
     assert_ok(json_parse(&t.arena, str_of(text), 0, "source", &decl, &err));
     assert_ok(source_parse(&t.arena, decl, &s, &err));
     assert_ok(source_add(t.ledger, &s, clock_now(), &err));
     assert_ok(ledger_commit(t.ledger, &err));
     return s;
+}
+
+static struct source streamed_of(const char *path, const char *trigger, const char *options)
+{
+    return named("s", path, trigger, options);
 }
 
 static struct source streamed(const char *path, const char *trigger)
@@ -99,6 +106,23 @@ static int streams_held(void)
     int n = other.in_flight;
     pthread_mutex_unlock(&other.lock);
     return n;
+}
+
+/* Before the start. */
+static void settings(const char *more)
+{
+    char *path = arena_printf(&t.arena, "%s/freshet.json", t.dir);
+    char *text =
+        arena_printf(&t.arena, "{\"allow_hosts\":[\"127.0.0.1\"],\"fetch_attempts\":1,%s}", more);
+    assert_ok(file_replace(path, str_of(text), 0600, &err));
+}
+
+/* A stream that stays open. */
+static void stream_lives(void)
+{
+    struct route r = {.path = "/events", .manner = DRIP, .uses = -1, .more = ":\n"};
+    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
+    server_add(&other, r);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -172,7 +196,7 @@ static void polled_while_down(void **state)
     struct source s = streamed("/a", OFTEN);
     t.pid = start();
     await(stream_is(&s, false));
-    assert_true(note_has(&s, "503"));
+    await(note_has(&s, "503"));
     int64_t before = checks(&s);
     await(checks(&s) >= before + 1);
     await(stream_is(&s, true));
@@ -206,7 +230,7 @@ static void only_a_stream_is_a_stream(void **state)
     struct source s = streamed("/a", MANUAL);
     t.pid = start();
     await(stream_is(&s, false));
-    assert_true(note_has(&s, "text/html"));
+    await(note_has(&s, "text/html"));
     assert_int_equal(checks(&s), 0);
     assert_int_equal(end(SIGTERM), 0);
 }
@@ -233,9 +257,7 @@ static void only_some_events_count(void **state)
 static void retired_sources_have_none(void **state)
 {
     (void)state;
-    struct route r = {.path = "/events", .manner = DRIP, .uses = -1, .more = ":\n"};
-    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
-    server_add(&other, r);
+    stream_lives();
     struct source s = streamed("/a", HOURLY);
     t.pid = start();
     await(stream_is(&s, true));
@@ -244,6 +266,100 @@ static void retired_sources_have_none(void **state)
     assert_ok(ledger_commit(t.ledger, &err));
     await(streams_held() == 0);
     assert_int_equal(end(SIGTERM), 0);
+}
+
+/* N4: what is held open on a host keeps nobody else out there. */
+static void many_on_one_host(void **state)
+{
+    (void)state;
+    settings("\"stream_quiet_s\":1,\"per_host\":1");
+    stream_lives();
+    struct source a = named("a", "/a", HOURLY, ""), b = named("b", "/a", HOURLY, "");
+    t.pid = start();
+    await(stream_is(&a, true) && stream_is(&b, true));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* N4: those beyond max_streams are down, say so, and are polled. */
+static void polled_beyond_the_limit(void **state)
+{
+    (void)state;
+    settings("\"stream_quiet_s\":1,\"max_streams\":1");
+    stream_lives();
+    struct source a = named("a", "/a", HOURLY, ""), b = named("b", "/a", OFTEN, "");
+    assert_ok(stream_set(t.ledger, b.no, LEVEL_PUBLIC, true, "", clock_now(), &err));
+    t.pid = start();
+    await(stream_is(&a, true));
+    await(stream_is(&b, false) && note_has(&b, "max_streams"));
+    await(checks(&b) >= 2);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* N5: nobody answers, and no try has ended either. */
+static void down_while_it_waits_for_a_connection(void **state)
+{
+    (void)state;
+
+    settings("\"stream_quiet_s\":6");
+    stream_says(HANG, -1, "HTTP/1.1 200 OK\r\n");
+    struct source s = streamed("/a", HOURLY);
+    t.pid = start();
+    await(stream_is(&s, false));
+    await(note_has(&s, "waits for a connection"));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* N5: what was up when a scheduler died is down and due when another begins. */
+static void nothing_is_up_at_the_start(void **state)
+{
+    (void)state;
+    stream_lives();
+    struct source s = streamed("/a", HOURLY);
+    t.pid = start();
+    await(stream_is(&s, true));
+    await(next_check(&s) > clock_now() + DAY_MS - 60000);
+    (void)end(SIGKILL);
+    assert_ok(streams_begin(t.ledger, clock_now(), &err));
+    assert_true(stream_is(&s, false));
+    assert_true(next_check(&s) <= clock_now());
+}
+
+static int64_t time_of_check(const struct source *s, int64_t n)
+{
+    await(checks(s) >= n);
+    return clock_mono();
+}
+
+/* N6: events without end lead to a look now and then; sse.c 2: none of them reads everything again. */
+static void events_without_end(void **state)
+{
+    (void)state;
+    struct route r = {.path = "/events", .manner = DRIP, .uses = -1, .more = "data:x\n\n"};
+    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
+    settings("\"stream_quiet_s\":1,\"audit_every\":1");
+    server_add(&other, r);
+    struct source s = streamed("/a", MANUAL);
+    t.pid = start();
+    int64_t first = time_of_check(&s, 1), third = time_of_check(&s, 3);
+    assert_true(third - first >= 3 * STREAMS_LOOK_MIN_MS - 500);
+    struct check_state st;
+    assert_ok(check_state_get(t.ledger, s.no, &st, &err));
+    assert_true(st.since_audit >= 2);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
+/* N3 */
+static void retry_is_the_least_pause(void **state)
+{
+    (void)state;
+    for (int tries = 0; tries < 40; tries++) {
+        int64_t hour = streams_pause_ms(3600000, tries, false);
+        assert_in_range(hour, 3600000, 3600000 + STREAMS_PAUSE_MAX_MS);
+        assert_in_range(streams_pause_ms(DAY_MS, tries, true), DAY_MS, DAY_MS + STREAMS_REFUSED_MS);
+        assert_in_range(streams_pause_ms(10, tries, false), 10, 10 + STREAMS_PAUSE_MAX_MS);
+        assert_in_range(streams_pause_ms(-1, tries, false), 0, STREAMS_PAUSE_MAX_MS);
+    }
+    assert_in_range(streams_pause_ms(10, 1, false), 10, 30);
 }
 
 int main(void)
@@ -259,6 +375,12 @@ int main(void)
         TEST(only_a_stream_is_a_stream),
         TEST(only_some_events_count),
         TEST(retired_sources_have_none),
+        TEST(many_on_one_host),
+        TEST(polled_beyond_the_limit),
+        TEST(down_while_it_waits_for_a_connection),
+        TEST(nothing_is_up_at_the_start),
+        TEST(events_without_end),
+        cmocka_unit_test(retry_is_the_least_pause),
     };
     alarm(10 * LIMIT_MS / 1000);
     return cmocka_run_group_tests(tests, NULL, NULL);

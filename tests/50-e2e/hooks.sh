@@ -11,7 +11,16 @@ base=http://127.0.0.1:$at
 i=$work/i
 key=first-secret-of-the-provider key2=second-secret-of-the-provider
 freshet init "$i" >/dev/null
-freshet -C "$i" config set allow_hosts "[\"127.0.0.1:$port\"]"
+echo "whsec_$(head -c 32 /dev/urandom | base64)" >"$work/secret"
+python3 tests/50-e2e/hook_receiver.py "$work" &
+receiver=$!
+children=$receiver
+within 30 test -s "$work/port"
+freshet -C "$i" config set allow_hosts "[\"127.0.0.1:$port\",\"127.0.0.1:$(cat "$work/port")\"]"
+cp "$work/secret" "$i/secrets/ops"
+cat >"$i/notify.json" <<JSON
+{"subscribers": [{"name": "ops", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["conflict"]}]}
+JSON
 freshet -C "$i" config set log_level info
 printf '%s\n' "$key" >"$i/secrets/first"
 printf '%s' "$key2" >"$i/secrets/second"
@@ -42,7 +51,7 @@ has "and never heard is loud" "$(freshet -C "$i" source list --unhealthy)" 'neve
 start() {
     "$B/freshet" -C "$i" up --port "$at" >>"$work/up.log" 2>&1 &
     up=$!
-    children=$up
+    children="$receiver $up"
     within 60 curl -sf -o /dev/null "$base/readyz" || {
         cat "$work/up.log"
         exit 1
@@ -51,7 +60,7 @@ start() {
 stop() {
     kill "$up"
     wait "$up" 2>/dev/null
-    children=
+    children=$receiver
 }
 mac() { # mac KEY TEXT -> hex
     printf '%s' "$2" | openssl dgst -sha256 -hmac "$1" -r | cut -d' ' -f1
@@ -91,6 +100,11 @@ has "the conflict waits for a person" "$(freshet -C "$i" queue conflicts)" 'road
 has "doctor says so" "$(freshet -C "$i" doctor 2>&1)" 'came twice'
 has "and the log" "$(cat "$work/up.log" "$i"/log/* 2>/dev/null)" 'hook.conflict'
 has "and a number" "$(curl -s "$base/metrics")" 'freshet_pushes_total{result="conflict"} 1'
+soon "and whoever wants to hear of it" 20 grep -q '/signed good [^ ]* conflict .*"source_id":"roads"' "$work/got"
+is "told again, it is no news" "$(standard roads m1 '{"type":"y"}')" 409
+all_told() { [ "$(sqlite3 "$i/ledger.db" 'SELECT count(*) FROM notices')" = 0 ]; }
+within 20 all_told
+is "and nobody is told of it again" "$(grep -c conflict "$work/got")" 1
 run 0 freshet -C "$i" queue settle 1
 
 # ---- a source that is looked at in another way besides, never checked yet ------------------------
