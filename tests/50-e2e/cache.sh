@@ -65,6 +65,16 @@ is "nor a date alone" "$(kept "$base/freshness/a" -H 'If-Modified-Since: Thu, 02
 is "nor a question in a body" "$(kept -X POST "$base/stac/search" -H 'Content-Type: application/json' -d '{}')" 000
 signal_api CONT
 
+# ---- bytes are named by their digest ------------------------------------------------------------------
+asset=$base/assets/sha256/$(get "$base/changes?source=a" | jq -r '.results[0].object_identity.sha256')
+tag=$(get -D - -o /dev/null "$asset" | tr -d '\r' | sed -n 's/^ETag: //p')
+for accept in '*/*' image/png application/json; do
+    is "who has the bytes is not sent them again ($accept)" \
+        "$(get -o "$work/bytes" -w '%{http_code} %{size_download}' "$asset" -H "Accept: $accept" -H "If-None-Match: $tag")" '304 0'
+done
+is "who has others is" "$(get -o /dev/null -w '%{http_code}' "$asset" -H 'If-None-Match: "x"')" 200
+is "HEAD has no body" "$(get -I -o /dev/null -w '%{http_code}' "$asset")" 200
+
 # ---- nobody gets what was made for somebody else -----------------------------------------------------
 is "links are those of the host" "$(get "$base/freshness/a" -H 'Host: one.example' | jq -r .prov_ref | cut -d/ -f3) $(get "$base/freshness/a" -H 'Host: two.example' | jq -r .prov_ref | cut -d/ -f3)" 'one.example two.example'
 is "a proxy that nobody trusts changes none" "$(get "$base/freshness/b" -H 'X-Forwarded-Host: evil.example' | jq -r .prov_ref | cut -d/ -f3) $(get "$base/freshness/b" | jq -r .prov_ref | cut -d/ -f3)" "127.0.0.1:$web 127.0.0.1:$web"
