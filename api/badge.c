@@ -5,6 +5,8 @@
  * Called by the route table and by badge_sum. */
 #include "api/badge.h"
 
+#include "api/xml.h"
+
 #define NAME "freshness" /* the left half of every badge */
 #define PAD 60           /* tenths of a pixel left and right of a text */
 #define HEIGHT 20        /* of the drawing; sizes scale it */
@@ -42,30 +44,6 @@ static int text_width(const char *text)
 
 /* ---- SVG -------------------------------------------------------------------------------------- */
 
-static const char *entity(char c)
-{
-    switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return "";
-    }
-}
-
-static void put_escaped(struct buf *b, const char *text)
-{
-    for (;;) {
-        size_t plain = strcspn(text, "&<>\"'");
-        buf_add(b, text, plain);
-        if (!text[plain])
-            return;
-        buf_puts(b, entity(text[plain]));
-        text += plain + 1;
-    }
-}
-
 static void put_half(struct buf *b, const char *text, int left, int width)
 {
     buf_puts(b, "<text x=\"");
@@ -73,15 +51,15 @@ static void put_half(struct buf *b, const char *text, int left, int width)
     buf_puts(b, "\" y=\"140\" transform=\"scale(.1)\" textLength=\"");
     put_digits(b, width);
     buf_puts(b, "\">");
-    put_escaped(b, text);
+    xml_put(b, str_of(text));
     buf_puts(b, "</text>");
 }
 
 static void put_title(struct buf *out, const struct badge *b)
 {
-    put_escaped(out, b->title);
+    xml_put(out, str_of(b->title));
     buf_puts(out, ": ");
-    put_escaped(out, b->words);
+    xml_put(out, str_of(b->words));
 }
 
 static void put_box(struct buf *b, int x, int width, const char *fill)
@@ -108,7 +86,7 @@ static void put_frame(struct buf *out, const struct badge *b, int width, int hei
     buf_puts(out, "\"><title>");
     put_title(out, b);
     buf_puts(out, "</title><desc>");
-    put_escaped(out, b->why);
+    xml_put(out, str_of(b->why));
     buf_puts(out, "</desc>");
 }
 

@@ -117,6 +117,8 @@ enum rc feed_render_as(struct ledger *l, struct arena *a, struct feed_page_out *
     TRY(feed_check_cursor(q, &m, ret_first_seq, err));
     x->etag = etag_start(m.policy_version, x->base);
     x->first_seq = m.first_seq;
+    x->day = m.changed_at > 0 ? m.changed_at : clock_now();
+    x->day -= x->day % DAY_MS; /* the moment itself may be that of a withdrawal */
     x->format->head(x);
     TRY(put_rows(l, q, q->since_now ? m.last_seq : q->since, x, &x->pending, err));
     x->last_seq = last_seq(q, x, m.last_seq, x->pending);
@@ -218,7 +220,7 @@ enum rc feed_list(struct req *r, struct resp *w, struct err *err)
         .out = &w->body, .base = r->base, .q = &q, .conf = r->inst ? &r->inst->conf : NULL};
     TRY(feed_query_read(r, &q, err));
     TRY(choose(r, w, false, &x.format, err));
-    q.format = req_param(r, "f").p ? x.format->name : NULL;
+    q.format = req_param(r, "f").p || x.format != &feed_formats[0] ? x.format->name : NULL;
     enum rc rc = feed_render_as(r->ledger, r->arena, &x, &page, &first_seq, err);
     if (rc == RC_GONE)
         feed_tell_first(w, first_seq);

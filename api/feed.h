@@ -69,6 +69,9 @@ bool feed_matches(const struct feed_query *q, const struct public_change_facts *
 void feed_put_href(struct buf *out, const struct feed_query *q, struct str base, const char *cursor,
                    int64_t at);
 
+/* What is the same of all pages: /changes with the filters. */
+void feed_put_id(struct buf *out, const struct feed_query *q, struct str base);
+
 /* A page while it is written, as the formats see it. */
 struct feed_page_out {
     struct buf *out;
@@ -79,6 +82,7 @@ struct feed_page_out {
     int64_t n, first, last;               /* entries so far, places of the first and the last */
     int64_t newest;                       /* latest date shown, -1: none */
     int64_t last_seq, first_seq, pending; /* known when the tail is written */
+    int64_t day;                          /* when anything changed last */
     bool coarse;
     struct etag etag;
     int64_t floor; /* newest first: rows down to this one are wanted */

@@ -2,38 +2,15 @@
  * known after them: it is written at the end and then moved to the front. */
 #include "api/feed_formats.h"
 
+#include "api/xml.h"
 #include "core/clock.h"
 
 #define PROV_REL "http://www.w3.org/ns/prov#has_provenance"
 
-/* Text for XML: markup escaped, characters that XML 1.0 has none of replaced. */
-static void put_xml(struct buf *b, struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        if (c == '&')
-            buf_puts(b, "&amp;");
-        else if (c == '<')
-            buf_puts(b, "&lt;");
-        else if (c == '>')
-            buf_puts(b, "&gt;");
-        else if (c == '"')
-            buf_puts(b, "&quot;");
-        else if ((unsigned char)c < 0x20 && c != '\n' && c != '\t')
-            buf_puts(b, "\xef\xbf\xbd");
-        else if (s.n - i >= 3 && memcmp(s.p + i, "\xef\xbf", 2) == 0 &&
-                 (unsigned char)s.p[i + 2] >= 0xbe) { /* U+FFFE, U+FFFF */
-            buf_puts(b, "\xef\xbf\xbd");
-            i += 2;
-        } else
-            buf_byte(b, c);
-    }
-}
-
 static void put_element(struct buf *b, const char *name, struct str text)
 {
     buf_printf(b, "<%s>", name);
-    put_xml(b, text);
+    xml_put(b, text);
     buf_printf(b, "</%s>\n", name);
 }
 
@@ -50,7 +27,7 @@ static void put_page_link(struct feed_page_out *x, const char *rel, const char *
     buf_init(&href, 16384);
     feed_put_href(&href, x->q, x->base, cursor, at);
     buf_printf(x->out, "<link rel=\"%s\" type=\"application/atom+xml\" href=\"", rel);
-    put_xml(x->out, buf_view(&href));
+    xml_put(x->out, buf_view(&href));
     buf_puts(x->out, "\"/>\n");
     buf_release(&href);
 }
@@ -63,7 +40,7 @@ static void put_link_to(struct feed_page_out *x, const char *rel, const char *ty
     buf_init(&href, 4096);
     feed_put_ref(&href, x->base, ref);
     buf_printf(x->out, "<link rel=\"%s\" type=\"%s\" href=\"", rel, type);
-    put_xml(x->out, buf_view(&href));
+    xml_put(x->out, buf_view(&href));
     buf_puts(x->out, "\"/>\n");
     buf_release(&href);
 }
@@ -78,7 +55,7 @@ static void put_category(struct buf *b, const char *scheme, const char *term)
     if (!*term)
         return;
     buf_printf(b, "<category scheme=\"urn:freshet:%s\" term=\"", scheme);
-    put_xml(b, str_of(term));
+    xml_put(b, str_of(term));
     buf_puts(b, "\"/>\n");
 }
 
@@ -90,8 +67,8 @@ enum rc feed_atom_entry(struct feed_page_out *x, const struct public_change *c, 
     TRY(feed_read_entry(x, c->doc, &e, err));
     snprintf(self, sizeof self, JSON_BASE "/changes/%s", feed_text(e, "change_event_id"));
     buf_puts(b, "<entry>\n<id>");
-    put_xml(b, x->base);
-    put_xml(b, str_of(self + 1));
+    xml_put(b, x->base);
+    xml_put(b, str_of(self + 1));
     buf_puts(b, "</id>\n");
     put_element(b, "title", str_of(feed_text(e, "title")));
     put_date(b, "updated", c->finalized_at);
@@ -108,15 +85,25 @@ enum rc feed_atom_entry(struct feed_page_out *x, const struct public_change *c, 
     return RC_OK;
 }
 
+/* Another choice of entries is another feed, another page of it is not. */
+static void put_feed_id(struct feed_page_out *x)
+{
+    struct buf id;
+    buf_init(&id, 16384);
+    feed_put_id(&id, x->q, x->base);
+    xml_put(x->out, buf_view(&id));
+    buf_release(&id);
+}
+
 static void put_head(struct feed_page_out *x)
 {
     struct buf *b = x->out;
     const char *who = x->conf && *x->conf->publisher_name ? x->conf->publisher_name : "Freshet";
     buf_puts(b, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
                 "<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>");
-    put_xml(b, x->base);
-    buf_puts(b, "/changes</id>\n<title>Changes</title>\n");
-    put_date(b, "updated", x->newest);
+    put_feed_id(x);
+    buf_puts(b, "</id>\n<title>Changes</title>\n");
+    put_date(b, "updated", x->newest < 0 ? x->day : x->newest);
     buf_puts(b, "<author>");
     put_element(b, "name", str_of(who));
     buf_puts(b, "</author>\n");

@@ -268,6 +268,23 @@ static void put_value(struct buf *out, struct str v)
     }
 }
 
+static void put_filters(struct buf *out, const struct feed_query *q, char before)
+{
+    for (size_t i = 0; i < q->n_given; i++) {
+        buf_byte(out, i ? '&' : before);
+        buf_str(out, q->given[i].name);
+        buf_byte(out, '=');
+        put_value(out, q->given[i].value);
+    }
+}
+
+void feed_put_id(struct buf *out, const struct feed_query *q, struct str base)
+{
+    buf_str(out, base);
+    buf_puts(out, "/changes");
+    put_filters(out, q, '?');
+}
+
 void feed_put_href(struct buf *out, const struct feed_query *q, struct str base, const char *cursor,
                    int64_t at)
 {
@@ -284,12 +301,7 @@ void feed_put_href(struct buf *out, const struct feed_query *q, struct str base,
         buf_printf(out, "&before=%lld", (long long)q->before);
     if (q->order != FEED_ORDER_DEFAULT)
         buf_printf(out, "&order=%s", q->order == FEED_ORDER_ASC ? "asc" : "desc");
-    for (size_t i = 0; i < q->n_given; i++) {
-        buf_byte(out, '&');
-        buf_str(out, q->given[i].name);
-        buf_byte(out, '=');
-        put_value(out, q->given[i].value);
-    }
+    put_filters(out, q, '&');
     if (q->format)
         buf_printf(out, "&f=%s", q->format);
 }

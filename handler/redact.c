@@ -130,6 +130,21 @@ static yyjson_mut_val *day_of(struct walk *w, yyjson_val *v)
     return is_time ? yyjson_mut_strncpy(w->d, yyjson_get_str(v), 10) : yyjson_mut_null(w->d);
 }
 
+/* evt_20260702T095900Z_a1b2c3: the day ends at 12, the time at 20. */
+static yyjson_mut_val *day_id(struct walk *w, yyjson_val *v)
+{
+    enum { DAY_END = 12, TIME_END = 20, TAIL = 6 };
+    struct str id = {yyjson_get_str(v), yyjson_get_len(v)};
+    const char *run = yyjson_get_str(yyjson_obj_get(w->root, "delta_manifest_ref"));
+    size_t n = run ? strlen(run) : 0;
+    if (id.n <= TIME_END || n < TAIL)
+        return yyjson_mut_null(w->d);
+    if (memcmp(id.p + DAY_END, "T000000Z", TIME_END - DAY_END) == 0)
+        return yyjson_val_mut_copy(w->d, v);
+    return json_fmt(w->d, "%.*sT000000Z%.*s%s", DAY_END, id.p, (int)(id.n - TIME_END),
+                    id.p + TIME_END, run + n - TAIL);
+}
+
 static yyjson_mut_val *enter(struct walk *w, const char *path, yyjson_val *v);
 
 /* The value as this action leaves it; NULL leaves the member out. */
@@ -141,6 +156,8 @@ static yyjson_mut_val *apply(struct walk *w, enum redact_action action, const ch
     case REDACT_ENTER: return enter(w, path, v);
     case REDACT_LIST: w->has_list = true; return yyjson_mut_arr(w->d);
     case REDACT_SEAL: w->sealed = true; return NULL;
+    case REDACT_LEVEL: return yyjson_mut_str(w->d, level_name(w->level));
+    case REDACT_ID: return day_id(w, v);
     case REDACT_DROP: withhold(w, path); return NULL;
     case REDACT_HOST: withhold(w, path); return host_of(w, v);
     case REDACT_DAY: withhold(w, path); return day_of(w, v);

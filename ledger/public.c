@@ -106,18 +106,6 @@ static enum rc hand_out(struct ledger *l, struct query *q, public_change_fn *fn,
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* The sequence is dense, so what is left of an unfiltered feed is a subtraction. */
-static enum rc pending_all(struct ledger *l, int64_t last, bool down, int64_t *ret, struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_R_META, &q, err, ""));
-    TRY(one_row(l, &q, err));
-    int64_t tip = col_i64(&q, 2), first = col_i64(&q, 3);
-    int64_t left = down ? (last > tip ? tip + 1 : last) - first : tip - last;
-    *ret = left > 0 ? left : 0;
-    return RC_OK;
-}
-
 /* Along which index: rows up, rows down, left above, left below. */
 static const enum stmt_id by_source[] = {Q_R_CHANGES_UP_OF, Q_R_CHANGES_DOWN_OF, Q_R_PENDING_UP_OF,
                                          Q_R_PENDING_DOWN_OF},
@@ -182,7 +170,10 @@ enum rc public_changes(struct ledger *l, const struct public_change_query *q, pu
                        q->after, q->limit));
         TRY(hand_out(l, &rows, fn, ctx, &last, err));
     }
-    return ret_pending ? pending_all(l, last, q->descending, ret_pending, err) : RC_OK;
+    if (!ret_pending)
+        return RC_OK;
+    return query_i64(l, q->descending ? Q_R_PENDING_DOWN : Q_R_PENDING_UP, ret_pending, err, "i",
+                     last);
 }
 
 /* Columns of TAIL. */

@@ -97,12 +97,9 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, struct err *
     TRY(ledger_generation(l, r->shown_at, &gen, err)); /* Last-Modified of lists tells it */
     if (p->marked_id && r->marked.n)
         TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_id, r->marked, gen));
-    TRY(query_run(l, Q_PUB_CHANGE, err,
-                  "itittttti"
-                  "si",
-                  p->seq, p->event_id, s->no, s->id, s->collection, r->sorted ? p->change_type : "",
-                  r->sorted ? p->change_class : "", r->sorted ? p->detector : "", r->shown_at,
-                  r->entry, gen));
+    TRY(query_run(l, Q_PUB_CHANGE, err, "iitttttisi", p->seq, s->no, s->id, s->collection,
+                  r->sorted ? p->change_type : "", r->sorted ? p->change_class : "",
+                  r->sorted ? p->detector : "", r->shown_at, r->entry, gen));
     if (r->prov.n)
         TRY(query_run(l, Q_PUB_PROV, err, "tisii", p->run_id, s->no, r->prov, r->shown_at, gen));
     if (r->delta.n)

@@ -1,7 +1,7 @@
 /* docs: the reference page, made from /openapi.json. Everything is put in as text, nothing as markup. */
 "use strict";
 
-const METHODS = ["get", "post", "put", "patch", "delete"];
+const METHODS = ["get", "head", "options", "post", "put", "patch", "delete"];
 
 function element(name, text, attributes) {
     const e = document.createElement(name);
@@ -53,8 +53,9 @@ function table(caption, heads, rows) {
     return t;
 }
 
-/* A link to a schema further down; what is no JSON says so. */
+/* A link to a schema further down; what is no JSON, or has no schema, says so. */
 function schemaLink(schema) {
+    if (!schema) return document.createTextNode("any content");
     const of = schema.$ref || (schema["x-line"] && schema["x-line"].$ref);
     if (!of) return document.createTextNode("text or bytes");
     const name = of.split("/").pop();
@@ -83,8 +84,26 @@ function answers(doc, responses) {
     return table("Answers", ["status", "what", "type", "schema"], rows);
 }
 
+/* What to send: its schema, or in words what it is. */
+function request(body) {
+    const [type, media] = Object.entries(body.content || {})[0] || ["*/*", {}];
+    const p = element("p", "Send " + (type === "application/json" ? "JSON" : type) + ": ");
+    p.append(media.schema ? schemaLink(media.schema) : body.description || "any content");
+    return p;
+}
+
+/* One operation that this page cannot read is no reason to show none. */
 function operation(doc, path, method, op) {
     const s = element("section", undefined, { class: "address", id: op.operationId });
+    try {
+        fillOperation(s, doc, path, method, op);
+    } catch (e) {
+        s.append(element("p", "This part cannot be shown: " + e.message, { class: "hint" }));
+    }
+    return s;
+}
+
+function fillOperation(s, doc, path, method, op) {
     const h = element("h3");
     h.append(element("span", method.toUpperCase(), { class: "method" }), " ", element("code", path));
     s.append(h, element("p", op.summary));
@@ -93,15 +112,10 @@ function operation(doc, path, method, op) {
     }
     const details = element("details");
     details.append(element("summary", "Parameters and answers"));
-    if (op.parameters.length > 0) details.append(parameters(doc, op.parameters));
-    if (op.requestBody) {
-        const p = element("p", "Send JSON: ");
-        p.append(schemaLink(op.requestBody.content["application/json"].schema));
-        details.append(p);
-    }
-    details.append(answers(doc, op.responses));
     s.append(details);
-    return s;
+    if (op.parameters.length > 0) details.append(parameters(doc, op.parameters));
+    if (op.requestBody) details.append(request(resolve(doc, op.requestBody)));
+    details.append(answers(doc, op.responses));
 }
 
 function group(doc, tag) {

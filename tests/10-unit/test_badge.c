@@ -69,6 +69,20 @@ static void svg_escapes_text(void **state)
     assert_non_null(strstr(out.data, "a&lt;b&gt;&amp;&quot;&#39;"));
 }
 
+/* XML 1.0 has no such characters, whatever a title holds. */
+static void svg_is_xml(void **state)
+{
+    struct badge b =
+        badge(FRESH_current, "one\xef\xbf\xbe two\xef\xbf\xbf three\xef\xbf\xbd \x01", "so");
+    (void)state;
+    badge_put_svg(&out, &b, 20);
+    assert_null(strstr(out.data, "\xef\xbf\xbe"));
+    assert_null(strstr(out.data, "\xef\xbf\xbf"));
+    assert_null(strchr(out.data, 1));
+    assert_non_null(
+        strstr(out.data, "one\xef\xbf\xbd two\xef\xbf\xbd three\xef\xbf\xbd \xef\xbf\xbd"));
+}
+
 /* Two states never differ by colour alone, and never share one: shapes and words differ too. */
 static void states_differ_without_colour(void **state)
 {
@@ -245,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(svg_is_accessible),
         TEST(svg_escapes_text),
+        TEST(svg_is_xml),
         TEST(states_differ_without_colour),
         TEST(colours_carry_white_text),
         TEST(json_has_only_keys_that_shields_knows),

@@ -145,16 +145,17 @@ static void restricted(void **state)
 {
     struct docs *x = *state;
     struct str out = shown(x, REDACT_ENTRY, LEVEL_RESTRICTED, x->whole[REDACT_ENTRY]);
-    assert_str(out,
-               "{\"change_event_id\":\"evt_20260702T095900Z_a1b2c3\",\"source_id\":\"ks-counties\","
-               "\"collection\":\"boundaries\",\"title\":\"Counties of Kansas\","
-               "\"finalized_at\":\"2026-07-02\",\"qa_summary\":{\"status\":\"approved\"},"
-               "\"sensitivity\":\"public\",\"redacted\":[\"change_type\",\"change_class\","
-               "\"detector\",\"detected_at\",\"received_at\",\"finalized_at\",\"source_uri\","
-               "\"object_identity\",\"previous_identity\",\"delta_manifest_ref\","
-               "\"qa_summary.checks\",\"qa_summary.failed\",\"qa_summary.reasons\","
-               "\"qa_summary.features\",\"qa_summary.area_change_pct\",\"prov_ref\",\"stac_ref\","
-               "\"openlineage_ref\",\"bbox\",\"unexpected\",\"rollback_ref\"]}");
+    assert_str(
+        out,
+        "{\"change_event_id\":\"evt_20260702T000000Z_a1b2c3000001\",\"source_id\":\"ks-counties\","
+        "\"collection\":\"boundaries\",\"title\":\"Counties of Kansas\","
+        "\"finalized_at\":\"2026-07-02\",\"qa_summary\":{\"status\":\"approved\"},"
+        "\"sensitivity\":\"restricted\",\"redacted\":[\"change_type\",\"change_class\","
+        "\"detector\",\"detected_at\",\"received_at\",\"finalized_at\",\"source_uri\","
+        "\"object_identity\",\"previous_identity\",\"delta_manifest_ref\","
+        "\"qa_summary.checks\",\"qa_summary.failed\",\"qa_summary.reasons\","
+        "\"qa_summary.features\",\"qa_summary.area_change_pct\",\"prov_ref\",\"stac_ref\","
+        "\"openlineage_ref\",\"bbox\",\"unexpected\",\"rollback_ref\"]}");
     for (int i = REDACT_PROV; i <= REDACT_ITEM; i++)
         assert_int_equal(shown(x, (enum redact_doc)i, LEVEL_RESTRICTED, x->whole[i]).n, 0);
 }
@@ -173,6 +174,37 @@ static void sovereign(void **state)
     assert_false(rows.asset || rows.has_bbox);
     assert_int_equal(rows.shown_at, -1);
     assert_int_equal(redact_action(REDACT_SOURCE, LEVEL_SOVEREIGN, "title"), REDACT_DROP);
+}
+
+/* A change that was found on this level has an id without a second: it stays. */
+static void born_restricted_keeps_its_id(void **state)
+{
+    struct docs *x = *state;
+    static const struct str entry = STR("{\"change_event_id\":\"evt_20260702T000000Z_a1b2c3\","
+                                        "\"delta_manifest_ref\":\"/deltas/dlt_0123456\"}");
+    assert_str(shown(x, REDACT_ENTRY, LEVEL_RESTRICTED, entry),
+               "{\"change_event_id\":\"evt_20260702T000000Z_a1b2c3\"}");
+}
+
+/* Counts tell how much there is, measures tell where: digits enough find a feature again. */
+static void generalized_counts_but_does_not_measure(void **state)
+{
+    struct docs *x = *state;
+    static const struct str delta =
+        STR("{\"verdict\":\"local\",\"totals\":{\"before\":4,\"after\":4,\"added\":1,\"removed\":1,"
+            "\"modified\":2,\"area_before_km2\":40.123456,\"area_after_km2\":45.5,"
+            "\"area_gained_km2\":15.5,\"area_lost_km2\":10.0,\"area_change_pct\":13.75,"
+            "\"area_gained_pct\":38.75,\"area_lost_pct\":25.0,\"moved_m\":812.1,"
+            "\"gained_patches\":1,\"lost_patches\":2,\"slivers\":3,\"slivers_km2\":0.1}}");
+    assert_str(
+        shown(x, REDACT_DELTA, LEVEL_GENERALIZED, delta),
+        "{\"verdict\":\"local\",\"totals\":{\"before\":4,\"after\":4,\"added\":1,\"removed\":1,"
+        "\"modified\":2}}");
+    assert_str(shown(x, REDACT_DELTA, LEVEL_PUBLIC, delta), delta.p);
+    struct str entry = shown(x, REDACT_ENTRY, LEVEL_GENERALIZED, x->whole[REDACT_ENTRY]);
+    assert_true(heard(entry, "\"sensitivity\":\"generalized\""));
+    assert_true(heard(entry, "evt_20260702T095900Z_a1b2c3"));
+    assert_false(heard(entry, "\"area_change_pct\":"));
 }
 
 /* Default deny: a field that nobody wrote a row for is shown on no level. */
@@ -259,6 +291,8 @@ int main(void)
                                        T(restricted),
                                        T(sovereign),
                                        T(unknown_fields_are_withheld),
+                                       T(born_restricted_keeps_its_id),
+                                       T(generalized_counts_but_does_not_measure),
                                        T(rows_by_level),
                                        cmocka_unit_test(snapping),
                                        cmocka_unit_test(snapped_box_always_covers)};

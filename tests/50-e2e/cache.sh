@@ -65,6 +65,44 @@ is "nor a date alone" "$(kept "$base/freshness/a" -H 'If-Modified-Since: Thu, 02
 is "nor a question in a body" "$(kept -X POST "$base/stac/search" -H 'Content-Type: application/json' -d '{}')" 000
 signal_api CONT
 
+# ---- bytes are named by their digest ------------------------------------------------------------------
+asset=$base/assets/sha256/$(get "$base/changes?source=a" | jq -r '.results[0].object_identity.sha256')
+tag=$(get -D - -o /dev/null "$asset" | tr -d '\r' | sed -n 's/^ETag: //p')
+for accept in '*/*' image/png application/json; do
+    is "who has the bytes is not sent them again ($accept)" \
+        "$(get -o "$work/bytes" -w '%{http_code} %{size_download}' "$asset" -H "Accept: $accept" -H "If-None-Match: $tag")" '304 0'
+done
+is "who has others is" "$(get -o /dev/null -w '%{http_code}' "$asset" -H 'If-None-Match: "x"')" 200
+is "HEAD has no body" "$(get -I -o /dev/null -w '%{http_code}' "$asset")" 200
+
+# ---- what nginx tells itself --------------------------------------------------------------------------
+for path in / /docs; do
+    is "OPTIONS $path says what may be done" "$(get -X OPTIONS -D - -o /dev/null "$base$path" | tr -d '\r' |
+        grep -c -e '^HTTP/1.1 204' -e '^Allow: GET, HEAD, OPTIONS$' -e '^Access-Control-Allow-Origin: \*$')" 3
+    get -X POST -D "$work/head" -o "$work/body" "$base$path" -d x
+    is "POST $path is a 405 that says what may be" "$(tr -d '\r' <"$work/head" | grep -c -e '^HTTP/1.1 405' -e '^Allow: GET, HEAD, OPTIONS$')" 2
+done
+is "a problem of nginx is one of ours" "$(tr -d '\r' <"$work/head" | grep -c -e '^Content-Type: application/problem+json' \
+    -e '^Cache-Control: no-store$' -e '^Access-Control-Allow-Origin: \*$' -e '^X-Content-Type-Options: nosniff$')" 4
+is "its type is an address" "$(jq -r .type "$work/body")" "$base/problems/#method-not-allowed"
+is "and leads somewhere" "$(get -o /dev/null -w '%{http_code}' "$(jq -r .type "$work/body")")" 200
+is "a host that is none stays out of it" "$(get -X POST -H 'Host: a"b' "$base/docs" -d x | jq -r .type)" '/problems/#method-not-allowed'
+lacks "only who may come back is told when" "$(cat "$work/head")" '^Retry-After'
+
+# ---- a search holds a shape --------------------------------------------------------------------------
+{
+    printf '{"intersects":{"type":"Point","coordinates":[-98,38]},"limit":1'
+    head -c 200000 /dev/zero | tr '\0' ' '
+    printf '}'
+} >"$work/search.json"
+search() { get -o "$work/found" -w '%{http_code}' -X POST "$base/stac/search" -H 'Content-Type: application/json' "$@"; }
+is "a body of 200 kB is a search" "$(search --data-binary "@$work/search.json")" 200
+is "also when its length is not told" "$(search -H 'Transfer-Encoding: chunked' --data-binary "@$work/search.json")" 200
+head -c 2000000 /dev/zero | tr '\0' ' ' >"$work/huge.json"
+is "one of 2 MB is too large" "$(search --data-binary "@$work/huge.json") $(jq -r .code "$work/found")" '413 TOO_LARGE'
+is "elsewhere the limit is the former one" "$(get -o /dev/null -w '%{http_code}' "$base/admin/checks" --data-binary "@$work/search.json")" 413
+is "a search by address is kept as before" "$(early; get -o /dev/null "$base/stac/search?limit=1"; signal_api STOP; kept "$base/stac/search?limit=1"; signal_api CONT)" 200
+
 # ---- nobody gets what was made for somebody else -----------------------------------------------------
 is "links are those of the host" "$(get "$base/freshness/a" -H 'Host: one.example' | jq -r .prov_ref | cut -d/ -f3) $(get "$base/freshness/a" -H 'Host: two.example' | jq -r .prov_ref | cut -d/ -f3)" 'one.example two.example'
 is "a proxy that nobody trusts changes none" "$(get "$base/freshness/b" -H 'X-Forwarded-Host: evil.example' | jq -r .prov_ref | cut -d/ -f3) $(get "$base/freshness/b" | jq -r .prov_ref | cut -d/ -f3)" "127.0.0.1:$web 127.0.0.1:$web"

@@ -129,6 +129,17 @@ changes 2026-07-02 Roughly
 changes 2026-07-02 Li<n>es & "Gr\enzen" é'
 get '/changes?f=atom&limit=2'
 has "Atom has a next page" "$(cat "$work/body")" 'rel="next" .*before=5&amp;f=atom'
+get '/changes?limit=2' application/atom+xml
+has "also when it was asked for by Accept" "$(cat "$work/body")" 'rel="next" .*before=5&amp;f=atom'
+has "it says so in Link" "$(header Link)" 'before=5&f=atom>; rel="next"'
+has "the whole feed is one" "$(cat "$work/body")" '<id>[^?]*/changes</id>'
+get '/changes?limit=2&type=deleted&source=nobody' application/atom+xml
+has "a choice of it is another" "$(cat "$work/body")" '<id>[^?]*/changes?type=deleted&amp;source=nobody</id>'
+has "without entries it has a date" "$(cat "$work/body")" '^<updated>20[0-9-]*T00:00:00'
+get '/changes?limit=2' application/feed+json
+has "JSON Feed goes on as JSON Feed" "$(jq -r .next_url "$work/body")" 'f=jsonfeed$'
+get '/changes?limit=2'
+lacks "JSON needs no name" "$(cat "$work/head" "$work/body")" 'f=json'
 get '/changes?f=jsonfeed&limit=2'
 is "JSON Feed" "$(jq -c '[.version, (.items | length), (.next_url | length > 0), .items[0].title]' "$work/body")" '["https://jsonfeed.org/version/1.1",2,true,"A title"]'
 get '/changes?since=0' application/cloudevents-batch+json

@@ -168,7 +168,18 @@ call "$ann" POST '{"event":"'"$event"'","decision":"approve","note":"mine"}'
 is "who declared it does not decide: 403" "$code $(echo "$out" | jq -r .code)" '403 FORBIDDEN'
 
 # ---- levels ---------------------------------------------------------------------------------------
+was=$(curl -s "$base/changes?source=open" | jq -r '.results[0].change_event_id')
 run 0 freshet source set open --sensitivity restricted
+entry=$(curl -s "$base/changes?source=open" | jq -c '.results[0]')
+is "an entry says the level it is shown on" "$(echo "$entry" | jq -r .sensitivity)" restricted
+shown=$(echo "$entry" | jq -r .change_event_id)
+has "its id tells the day alone" "$shown" "^$(echo "$was" | cut -c 1-12)T000000Z_[0-9a-f]*\$"
+code() { curl -s -o /dev/null -w '%{http_code}' "$base/changes/$1"; }
+is "by it the entry is found, by the former one it is not" "$(code "$shown") $(code "$was")" '200 404'
+run 0 freshet show "$was"
+clean "after a level was raised"
+run 0 freshet rebuild
+is "a rebuild shows the same" "$(curl -s "$base/changes?source=open" | jq -c '.results[0]')" "$entry"
 is "raised at once" "$(curl -s -o /dev/null -w '%{http_code}' "$base/assets/sha256/$(query "SELECT lower(hex(sha)) FROM heads JOIN sources USING (src_no) WHERE id = 'open'")")" 404
 is "nothing more is left in public" "$(query "SELECT (SELECT count(*) FROM public_items JOIN sources USING (src_no) WHERE id = 'open') + (SELECT count(*) FROM public_deltas JOIN sources USING (src_no) WHERE id = 'open') + (SELECT count(*) FROM public_prov JOIN sources USING (src_no) WHERE id = 'open') + (SELECT count(*) FROM public_assets JOIN sources USING (src_no) WHERE id = 'open')")" 0
 run 0 freshet source set open --sensitivity public --title 'Open again' --by ann --note 'a mistake'
@@ -180,6 +191,7 @@ call "$steward" POST '{"event":"'"$request"'","decision":"approve","note":"agree
 is "a second person agrees" "$code" 200
 lowered() { [ "$(query "SELECT sensitivity FROM sources WHERE id = 'open'")" = public ]; }
 soon "a handler carries it out" 20 lowered
+is "the entry has its id again" "$(code "$was")" 200
 is "public rows are back" "$(query "SELECT count(*) FROM public_items JOIN sources USING (src_no) WHERE id = 'open'")" 1
 is "with its bytes" "$(curl -s -o /dev/null -w '%{http_code}' "$base/assets/sha256/$(query "SELECT lower(hex(sha)) FROM heads JOIN sources USING (src_no) WHERE id = 'open'")")" 200
 

@@ -83,11 +83,21 @@ is "every address of the description is on the page" "$(count docs 'class="addre
     "$(jq '[.paths[] | keys[]] | length' "$work/openapi.json")"
 is "and every schema" "$(count docs 'id="schema-')" "$(jq '.components.schemas | length' "$work/openapi.json")"
 has "with what it does" "$docs" "$(jq -r '.paths["/changes"].get.summary' "$work/openapi.json" | cut -d : -f 1)"
+has "what a provider sends is told in words" "$docs" 'Send \*/\*: As the provider of the source sends it'
+lacks "no part of it is left out" "$docs" 'cannot be shown'
 lacks "the reference is not stuck at loading" "$docs" 'Loading…'
 is "no error on its console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/docs.log" | head -n 5)" ''
 is "nothing of it comes from elsewhere" "$(grep -o -E '(src|href)="(https?:)?//[^"]*"' "$work/docs.html")" ''
 is "it has one main heading, a language, a title" "$(count docs '<h1')$(count docs '<html lang="en"')$(count docs '<title>')" 111
 is "the first page leads to it" "$(count page 'href="/docs"')" 1
+
+# ---- the page of the catalog ----------------------------------------------------------------------------
+# The policy of its answer lets the style in; a refusal would be on the console.
+look /stac stac
+has "the catalog has a page" "$(text stac)" 'Catalog'
+is "nothing of it is refused" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/stac.log" | head -n 5)" ''
+has "it is under the policy of pages" "$(curl -s -i -H 'Accept: text/html' "$base/stac")" "^Content-Security-Policy: default-src 'self';"
+has "its JSON is under that of data" "$(curl -s -i "$base/stac")" "^Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"
 
 # ---- the map of a change ---------------------------------------------------------------------------------
 # What is opened by hand, drawn here of a delta that is written by hand.
