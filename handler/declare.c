@@ -47,15 +47,18 @@ enum rc declare_source(const struct declare *d, struct source *s, int64_t now, s
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
     ret->updated = rc == RC_OK;
+    if (d->by)
+        TRY(policy_check_text("by", d->by, PERSON_MAX, err));
     if (ret->updated && s->level < before.level)
         TRY(ask_to_lower(d, &before, s, now, ret, err));
+    s->by = d->by;
     if (ret->updated) {
         TRY(change(d, &a, &before, s, now, err));
     } else {
         TRY(source_add(d->ledger, s, now, err));
         TRY(project_added(d->ledger, &a, d->inst, s, d->doc, now, err));
     }
-    return d->by ? source_declared_by(d->ledger, s->no, d->by, err) : RC_OK;
+    return RC_OK;
 }
 
 enum rc declare_retired(const struct declare *d, const char *id, int64_t now, struct err *err)

@@ -175,11 +175,26 @@ static int64_t waiver_of(const struct gate_view *v, const char *code)
 
 /* ---- the decision ------------------------------------------------------------------------------ */
 
+static bool approved(const struct gate_view *v, const char *reason)
+{
+    yyjson_val *f;
+    size_t i, n;
+    if (!v->reviewer || !v->rightful)
+        return false;
+    yyjson_arr_foreach(v->seen, i, n, f)
+    {
+        if (yyjson_equals_str(yyjson_obj_get(f, "reason"), reason) &&
+            yyjson_equals_str(yyjson_obj_get(f, "verdict"), gate_verdict_name(GATE_HOLD)))
+            return true;
+    }
+    return false;
+}
+
 static void add_finding(const struct gate_view *v, struct gate *g, const char *policy,
                         enum gate_verdict verdict, const char *reason, const char *detail)
 {
     struct gate_finding f = {policy, reason, detail, verdict, waiver_of(v, reason), false};
-    f.approved = !f.waiver && verdict == GATE_HOLD && v->reviewer;
+    f.approved = !f.waiver && verdict == GATE_HOLD && approved(v, reason);
     g->findings[g->n++] = f;
     if (f.waiver || f.approved || verdict <= g->verdict)
         return;

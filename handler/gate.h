@@ -4,7 +4,8 @@
  * Invariants
  *   1. Default deny: without a policy there is no decision, and a level it does not name is denied.
  *   2. The verdict is the worst of any policy or rule that is neither waived nor, where it holds only,
- *      approved. A denial is never approved; what policies.def does not let waive never is.
+ *      approved. A denial is never approved; what policies.def does not let waive never is. An approval
+ *      counts for what it was given for, and while the reviewer may decide on the source as it is now.
  *   3. Pure: the same view gives the same decision, byte for byte. Details quote no data.
  *   4. What a waiver let pass is in the decision, with the waiver's number.
  * Called by job and, for `freshet policy check`, by cli.
@@ -38,6 +39,8 @@ struct gate_view {
     const struct sha256 *sha, *expected; /* expected NULL: nothing to compare with */
     const struct validation *qa;         /* NULL: not validated */
     const char *reviewer;                /* who approved it; NULL: nobody */
+    bool rightful;                       /* may the reviewer decide on it as it is now? */
+    yyjson_val *seen;                    /* findings of the decision that was approved */
     const struct gate_waivers *waivers;
 };
 

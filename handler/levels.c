@@ -37,7 +37,7 @@ static enum rc apply(struct ledger *l, struct arena *a, const struct instance *i
     struct source before, s;
     TRY(source_by_no(l, a, o->src_no, &before, err));
     TRY(level_applied(l, o, now, err));
-    if (o->to >= before.level)
+    if (o->old != before.level || o->to >= before.level)
         return RC_OK;
     TRY(levels_declare(a, &before, o->to, &s, err));
     s.updated_at = now;

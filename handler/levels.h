@@ -4,7 +4,8 @@
  * Invariants
  *   1. Declaration, public rows of the source and its children, and the mark that it was done are one
  *      transaction.
- *   2. A level that is not lower any more when its turn comes changes nothing.
+ *   2. A level that is not lower any more when its turn comes changes nothing, nor does one that was asked
+ *      for while the source had another.
  * Called by work between two jobs, and by `freshet approve`.
  */
 #ifndef FRESHET_HANDLER_LEVELS_H

@@ -6,7 +6,9 @@
 #include "handler/replay_internal.h"
 #include "ledger/approval.h"
 #include "ledger/deadletter.h"
+#include "ledger/decision.h"
 #include "ledger/enqueue.h"
+#include "ledger/level.h"
 #include "ledger/policy.h"
 #include "ledger/rollback.h"
 
@@ -53,11 +55,38 @@ static enum rc record(struct replay *p, const struct replay_row *r, struct err *
 
 /* ---- sources --------------------------------------------------------------------------------------- */
 
+/* The member "spec" of a row, or the row itself, as the ledger has it. */
+static enum rc read_spec(struct replay *p, yyjson_val *spec, struct source *s, struct err *err)
+{
+    CLEANUP(buf_release) struct buf canon;
+    buf_init(&canon, JSON_MAX);
+    TRY(json_canon(&canon, spec, err));
+    const char *text = arena_str(&p->arena, buf_view(&canon));
+    if (!text)
+        return err_set(err, RC_NOMEM, "", "no memory for a row");
+    return source_reread(&p->arena, str_of(text), s, err);
+}
+
+/* The body is the declaration; where its author is known, {"by","spec"}. */
+static enum rc read_declared(struct replay *p, const struct replay_row *r, struct source *s,
+                             struct err *err)
+{
+    yyjson_val *body;
+    const char *by;
+    TRY(read_body(p, r, &body, err));
+    yyjson_val *spec = yyjson_obj_get(body, "spec");
+    if (!spec)
+        return source_reread(&p->arena, str_of(arena_str(&p->arena, r->body)), s, err);
+    TRY(need(p, body, "by", &by, err));
+    TRY(read_spec(p, spec, s, err));
+    s->by = by;
+    return RC_OK;
+}
+
 static enum rc do_source_add(struct replay *p, const struct replay_row *r, struct err *err)
 {
     struct source s;
-    struct str spec = str_of(arena_str(&p->arena, r->body));
-    TRY(source_reread(&p->arena, spec, &s, err));
+    TRY(read_declared(p, r, &s, err));
     s.unlisted_at = s.retired_at = -1;
     s.entry = "";
     TRY(ledger_begin(p->ledger, err));
@@ -69,16 +98,10 @@ static enum rc do_source_add(struct replay *p, const struct replay_row *r, struc
 
 static enum rc read_child(struct replay *p, yyjson_val *body, struct source *s, struct err *err)
 {
-    CLEANUP(buf_release) struct buf spec;
     bool listed = false;
     int64_t parent = 0;
     const char *entry;
-    buf_init(&spec, JSON_MAX);
-    TRY(json_canon(&spec, yyjson_obj_get(body, "spec"), err));
-    const char *text = arena_str(&p->arena, buf_view(&spec));
-    if (!text)
-        return err_set(err, RC_NOMEM, "", "no memory for a row");
-    TRY(source_reread(&p->arena, str_of(text), s, err));
+    TRY(read_spec(p, yyjson_obj_get(body, "spec"), s, err));
     TRY(need(p, body, "entry", &entry, err));
     TRY(json_get_bool(body, "listed", &listed, err));
     TRY(json_get_i64(body, "parent", 1, INT64_MAX, &parent, err));
@@ -105,9 +128,8 @@ static enum rc do_source_child(struct replay *p, const struct replay_row *r, str
 static enum rc do_source_put(struct replay *p, const struct replay_row *r, struct err *err)
 {
     struct source s, was;
-    struct str spec = str_of(arena_str(&p->arena, r->body));
     TRY(source_by_no(p->ledger, &p->arena, r->src_no, &was, err));
-    TRY(source_reread(&p->arena, spec, &s, err));
+    TRY(read_declared(p, r, &s, err));
     s.no = was.no;
     s.created_at = was.created_at;
     s.updated_at = r->at;
@@ -255,6 +277,24 @@ static enum rc do_ended(struct replay *p, const struct replay_row *r, struct err
                           reason, str_is(r->kind, "run.dead"), err);
 }
 
+static enum rc reject(struct replay *p, const struct replay_row *r, const char *event,
+                      struct err *err)
+{
+    struct source s;
+    TRY(inbox_end_rejected(p->ledger, event, r->at, err));
+    TRY(source_by_no(p->ledger, &p->arena, r->src_no, &s, err));
+    return project_source(p->ledger, p->inst, &s, r->at, err);
+}
+
+/* Ended by who rejected it; where a handler did, it is a run.failed. */
+static enum rc do_rejected(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    const char *event;
+    TRY(text_of(p, r->ref, &event, err));
+    TRY(ledger_begin(p->ledger, err));
+    return end_tx(p, reject(p, r, event, err), err);
+}
+
 /* ---- decisions ----------------------------------------------------------------------------------------- */
 
 static enum rc do_decision(struct replay *p, const struct replay_row *r, struct err *err)
@@ -267,6 +307,84 @@ static enum rc do_decision(struct replay *p, const struct replay_row *r, struct 
     TRY(need(p, body, "note", &ask.note, err));
     TRY(text_of(p, r->ref, &ask.id, err));
     return approval_decide(p->ledger, &ask, r->at, err);
+}
+
+/* Programs before this one wrote no body: nobody can make again what such a row did, so it is kept, and
+ * what later rows say of it is kept with it. */
+static bool says_nothing(const struct replay_row *r)
+{
+    return str_is(r->body, "{}");
+}
+
+static enum rc read_level(struct replay *p, yyjson_val *body, const char *key, enum level *ret,
+                          struct err *err)
+{
+    const char *name;
+    TRY(need(p, body, key, &name, err));
+    return level_parse(name, ret) == RC_OK
+               ? RC_OK
+               : err_set(err, RC_CORRUPT, "log", "a row names no level in \"%s\"", key);
+}
+
+static enum rc do_level_ask(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    yyjson_val *body;
+    const char *id, *by, *note;
+    enum level old, to;
+    if (says_nothing(r))
+        return record(p, r, err);
+    TRY(read_body(p, r, &body, err));
+    TRY(need(p, body, "by", &by, err));
+    TRY(need(p, body, "note", &note, err));
+    TRY(read_level(p, body, "old", &old, err));
+    TRY(read_level(p, body, "new", &to, err));
+    TRY(text_of(p, r->ref, &id, err));
+    TRY(ledger_begin(p->ledger, err));
+    return end_tx(p, level_ask_again(p->ledger, r->src_no, id, old, to, by, note, r->at, err), err);
+}
+
+static enum rc do_level_decision(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    const char *id;
+    int64_t src_no;
+    struct err none;
+    TRY(text_of(p, r->ref, &id, err));
+    bool asked = approval_source(p->ledger, id, &src_no, &none) != RC_NOT_FOUND;
+    return asked ? do_decision(p, r, err) : record(p, r, err);
+}
+
+static enum rc do_waiver_add(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    yyjson_val *body;
+    struct waiver w = {.src_no = r->src_no};
+    int64_t no;
+    if (says_nothing(r))
+        return record(p, r, err);
+    TRY(read_body(p, r, &body, err));
+    TRY(need(p, body, "rule", &w.rule, err));
+    TRY(need(p, body, "requester", &w.requester, err));
+    TRY(need(p, body, "reviewer", &w.reviewer, err));
+    TRY(need(p, body, "note", &w.note, err));
+    TRY(json_get_i64(body, "expires_at", 1, INT64_MAX, &w.expires_at, err));
+    if (str_to_i64(r->ref, &w.no) != RC_OK || w.no < 1)
+        return err_set(err, RC_CORRUPT, "log", "a waiver has no number");
+    return waiver_add(p->ledger, &w, r->at, &no, err);
+}
+
+static enum rc do_waiver_revoke(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    yyjson_val *body;
+    const char *by, *note;
+    int64_t no;
+    if (says_nothing(r))
+        return record(p, r, err);
+    TRY(read_body(p, r, &body, err));
+    TRY(need(p, body, "by", &by, err));
+    TRY(need(p, body, "note", &note, err));
+    if (str_to_i64(r->ref, &no) != RC_OK)
+        return err_set(err, RC_CORRUPT, "log", "a waiver has no number");
+    enum rc rc = waiver_revoke(p->ledger, no, by, note, r->at, err);
+    return rc == RC_NOT_FOUND ? record(p, r, err) : rc;
 }
 
 /* The tag that ETags held from here on. */

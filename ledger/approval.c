@@ -7,8 +7,9 @@
 struct subject {
     bool level;
     int64_t no, src_no; /* candidate or request */
-    char run_id[37], asked_by[PERSON_MAX + 1], declared_by[PERSON_MAX + 1];
+    char run_id[37], asked_by[PERSON_MAX + 1];
     bool open;
+    bool stale; /* the level is not what it was when this was asked for */
 };
 
 static bool is_level(const char *id)
@@ -30,8 +31,8 @@ static enum rc find(struct ledger *l, const char *id, struct subject *ret, struc
                             .src_no = col_i64(&q, 1),
                             .open = col_i64(&q, 2) != 0};
     col_copy(&q, 3, ret->asked_by, sizeof ret->asked_by);
-    col_copy(&q, 4, ret->declared_by, sizeof ret->declared_by);
-    col_copy(&q, 5, ret->run_id, sizeof ret->run_id);
+    col_copy(&q, 4, ret->run_id, sizeof ret->run_id);
+    ret->stale = col_i64(&q, 5) != 0;
     return RC_OK;
 }
 
@@ -45,31 +46,45 @@ enum rc approval_source(struct ledger *l, const char *id, int64_t *ret_src, stru
 
 /* ---- who may ----------------------------------------------------------------------------------- */
 
-static enum rc check_person(const struct approval_ask *ask, const struct subject *x,
-                            const struct source *s, struct err *err)
+static enum rc refuse_author(struct ledger *l, int64_t src_no, const char *reviewer,
+                             struct err *err)
 {
-    const struct policy_level *rule = &ask->policy->levels[s->level];
-    if (policy_same_person(ask->reviewer, x->asked_by))
-        return err_set(err, RC_FORBIDDEN, "reviewer", "asked for it: somebody else must decide");
-    if (*x->declared_by && policy_same_person(ask->reviewer, x->declared_by))
-        return err_set(err, RC_FORBIDDEN, "reviewer",
-                       "declared the source: somebody else must decide");
+    CLEANUP(query_close) struct query q = {0};
+    char author[PERSON_MAX + 1];
+    enum rc rc;
+    TRY(query_open(l, Q_SOURCE_AUTHORS, &q, err, "i", src_no));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        col_copy(&q, 0, author, sizeof author);
+        if (policy_same_person(reviewer, author))
+            return err_set(err, RC_FORBIDDEN, "reviewer",
+                           "declared or changed the source: somebody else must decide");
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+enum rc approval_person(struct ledger *l, const struct policy *policy, const struct source *s,
+                        const char *reviewer, struct err *err)
+{
+    const struct policy_level *rule = &policy->levels[s->level];
+    TRY(refuse_author(l, s->no, reviewer, err));
     bool steward = rule->approval == APPROVAL_STEWARD || s->level == LEVEL_SOVEREIGN;
-    if (steward && !policy_is_steward(ask->policy, s, ask->reviewer))
+    if (steward && !policy_is_steward(policy, s, reviewer))
         return err_set(err, RC_FORBIDDEN, "reviewer",
                        "is no steward of it: only those that \"stewards\" of " POLICY_FILE
                        " names for the source or its collection decide");
     return RC_OK;
 }
 
-static enum rc check_source(struct ledger *l, const struct approval_ask *ask,
+static enum rc check_person(struct ledger *l, const struct approval_ask *ask,
                             const struct subject *x, struct err *err)
 {
     CLEANUP(arena_release) struct arena a;
     struct source s;
     arena_init(&a, 8u << 20);
     TRY(source_by_no(l, &a, x->src_no, &s, err));
-    return check_person(ask, x, &s, err);
+    if (policy_same_person(ask->reviewer, x->asked_by))
+        return err_set(err, RC_FORBIDDEN, "reviewer", "asked for it: somebody else must decide");
+    return approval_person(l, ask->policy, &s, ask->reviewer, err);
 }
 
 static enum rc refuse_superseded(struct ledger *l, const struct subject *x, struct err *err)
@@ -111,8 +126,11 @@ static enum rc decide(struct ledger *l, const struct approval_ask *ask, int64_t 
     TRY(find(l, ask->id, &x, err));
     if (!x.open)
         return err_set(err, RC_CONFLICT, "event", "this is not held: nothing is to be decided");
+    if (ask->approve && x.stale)
+        return err_set(err, RC_CONFLICT, "event",
+                       "the level is another since this was asked for: reject it, and ask again");
     if (ask->policy)
-        TRY(check_source(l, ask, &x, err));
+        TRY(check_person(l, ask, &x, err));
     if (ask->approve && !x.level)
         TRY(refuse_superseded(l, &x, err));
     TRY(write(l, ask, &x, now, err));

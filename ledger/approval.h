@@ -6,8 +6,9 @@
  *   level request  approve --> a writer lowers the level (handler/levels.h); reject --> it is over.
  *
  * Invariants
- *   1. Who decides is not who asked for the check, declared the source or asked for the level. Where the
- *      policy wants a steward, only one that it names for the source or its collection decides.
+ *   1. Who decides is not who asked for the check, declared or changed the source since its last promotion,
+ *      or asked for the level. Where the policy wants a steward, only one that it names for the source or
+ *      its collection decides. handler/job_gate.c asks again before the decision is acted on.
  *   2. One decision per hold; a second is RC_CONFLICT, and so is one that came too late.
  *   3. Decision, state and replay row are one transaction.
  * INBOX role: intake decides too. Called by api and cli.
@@ -28,6 +29,10 @@ struct approval_ask {
 /* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,
                                    struct err *err);
+/* May the reviewer decide on changes of s, as source and policy are now? RC_FORBIDDEN: who declared or
+ * changed it since its last promotion, or no steward where one must. */
+MUST_CHECK enum rc approval_person(struct ledger *l, const struct policy *policy,
+                                   const struct source *s, const char *reviewer, struct err *err);
 /* The replay row of a person's decision, from which it can be made again. Inside a transaction. */
 MUST_CHECK enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *id,
                                 const char *reviewer, const char *note, int64_t now,

@@ -1,6 +1,7 @@
 /* decision: decisions of the gate, and waivers. */
 #include "ledger/decision.h"
 
+#include "core/json.h"
 #include "ledger/query.h"
 
 enum rc decision_add(struct ledger *l, const struct decision *d, struct err *err)
@@ -51,17 +52,37 @@ static enum rc check_waiver(const struct waiver *w, int64_t now, struct err *err
     return RC_OK;
 }
 
+static enum rc record_waiver(struct ledger *l, const struct waiver *w, const char *ref, int64_t now,
+                             struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, JSON_MAX);
+    buf_printf(&body, "{\"expires_at\":%lld,\"note\":", (long long)w->expires_at);
+    json_put_str(&body, str_of(w->note));
+    buf_puts(&body, ",\"requester\":");
+    json_put_str(&body, str_of(w->requester));
+    buf_puts(&body, ",\"reviewer\":");
+    json_put_str(&body, str_of(w->reviewer));
+    buf_puts(&body, ",\"rule\":");
+    json_put_str(&body, str_of(w->rule));
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a waiver");
+    return replay_append(l, now, "waiver.add", w->src_no, ref, buf_view(&body), err);
+}
+
 static enum rc add(struct ledger *l, const struct waiver *w, int64_t now, int64_t *ret_no,
                    struct err *err)
 {
     char ref[32];
     TRY(query_run(l, Q_WAIVER_ADD, err,
                   "itttt"
-                  "ii",
-                  w->src_no, w->rule, w->requester, w->reviewer, w->note, now, w->expires_at));
+                  "iim",
+                  w->src_no, w->rule, w->requester, w->reviewer, w->note, now, w->expires_at,
+                  w->no ? w->no : -1));
     *ret_no = query_last_no(l);
     snprintf(ref, sizeof ref, "%lld", (long long)*ret_no);
-    return replay_append(l, now, "waiver.add", w->src_no, ref, STR("{}"), err);
+    return record_waiver(l, w, ref, now, err);
 }
 
 enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now, int64_t *ret_no,
@@ -77,6 +98,21 @@ enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now, int64_
     return ledger_commit(l, err);
 }
 
+static enum rc record_revoked(struct ledger *l, const char *ref, const char *by, const char *note,
+                              int64_t now, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body;
+    buf_init(&body, JSON_MAX);
+    buf_puts(&body, "{\"by\":");
+    json_put_str(&body, str_of(by));
+    buf_puts(&body, ",\"note\":");
+    json_put_str(&body, str_of(note));
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a waiver");
+    return replay_append(l, now, "waiver.revoke", 0, ref, buf_view(&body), err);
+}
+
 static enum rc revoke(struct ledger *l, int64_t no, const char *by, const char *note, int64_t now,
                       struct err *err)
 {
@@ -90,7 +126,7 @@ static enum rc revoke(struct ledger *l, int64_t no, const char *by, const char *
         return err_set(err, RC_CONFLICT, "waiver", "it is over already");
     snprintf(ref, sizeof ref, "%lld", (long long)no);
     TRY(query_run(l, Q_WAIVER_REVOKE, err, "itti", no, by, note, now));
-    return replay_append(l, now, "waiver.revoke", 0, ref, STR("{}"), err);
+    return record_revoked(l, ref, by, note, now, err);
 }
 
 enum rc waiver_revoke(struct ledger *l, int64_t no, const char *by, const char *note, int64_t now,

@@ -29,7 +29,7 @@ struct waiver {
     const char *rule, *requester, *reviewer, *note;
 };
 #define WAIVER_LONGEST_MS (366 * 86400000LL) /* what shall hold longer belongs into the policy */
-/* Own transaction. RC_INVALID names the field. Whether the rule may be waived at all is the caller's to
+/* Own transaction. RC_INVALID names the field. no 0: the next number; else the one it had. Whether the rule may be waived at all is the caller's to
  * know (handler/gate.h). */
 MUST_CHECK enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now,
                               int64_t *ret_no, struct err *err);

@@ -344,8 +344,8 @@ enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct e
 
 enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now, struct err *err)
 {
-    int64_t cand;
-    char run[37];
+    int64_t cand, src_no;
+    char run[37], body[96];
     {
         CLEANUP(query_close) struct query q = {0};
         TRY(query_open(l, Q_INBOX_REJECTED, &q, err, "t", event_id));
@@ -354,7 +354,11 @@ enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now, 
             return rc == RC_NOT_FOUND ? RC_OK : rc;
         cand = col_i64(&q, 0);
         col_copy(&q, 1, run, sizeof run);
+        src_no = col_i64(&q, 2);
     }
+    int n = snprintf(body, sizeof body, "{\"run\":\"%s\"}", run);
+    TRY(replay_append(l, now, "run.rejected", src_no, event_id, (struct str){body, (size_t)n},
+                      err));
     TRY(run_fail(l, run, "REJECTED", (struct str){0}, (struct str){0}, now, err));
     return query_run(l, Q_INBOX_END, err, "itttm", cand, "done", "rejected", "REJECTED", now);
 }

@@ -3,7 +3,8 @@
  *
  * Invariants
  *   1. A request is decided once, by somebody else than who asked; the database refuses anything else.
- *   2. At most one of a source waits: a newer one takes its place.
+ *   2. At most one of a source waits: a newer one takes its place, and none outlives the level that it was
+ *      asked for (source_put).
  * WRITE role. Called by handler and cli.
  */
 #ifndef FRESHET_LEDGER_LEVEL_H
@@ -18,17 +19,18 @@
 MUST_CHECK enum rc level_ask(struct ledger *l, int64_t src_no, enum level old, enum level to,
                              const char *by, const char *note, int64_t now,
                              char ret_id[LEVEL_ID_MAX], struct err *err);
+/* The same under the id it had. */
+MUST_CHECK enum rc level_ask_again(struct ledger *l, int64_t src_no, const char *id, enum level old,
+                                   enum level to, const char *by, const char *note, int64_t now,
+                                   struct err *err);
 /* Approved and not carried out; RC_NOT_FOUND when there is none. */
 struct level_order {
     int64_t no, src_no;
-    enum level to;
+    enum level old, to;
 };
 MUST_CHECK enum rc level_next(struct ledger *l, struct level_order *ret, struct err *err);
 /* Inside the caller's transaction. */
 MUST_CHECK enum rc level_applied(struct ledger *l, const struct level_order *o, int64_t now,
                                  struct err *err);
-/* Who declared a source; inside the caller's transaction. */
-MUST_CHECK enum rc source_declared_by(struct ledger *l, int64_t src_no, const char *by,
-                                      struct err *err);
 
 #endif

@@ -251,10 +251,9 @@ static enum rc read_level(struct reader *r, yyjson_val *o, enum level l, struct 
     return RC_OK;
 }
 
-static void fill_level(enum level l, bool named, struct policy_level *x)
+static void fill_level(enum level l, struct policy_level *x)
 {
-    *x = (struct policy_level){
-        .named = named, .require = 1u << FIELD_title, .approval = least_approval(l)};
+    *x = (struct policy_level){.require = 1u << FIELD_title, .approval = least_approval(l)};
 }
 
 static enum rc read_levels(struct reader *r, yyjson_val *o, struct policy *p)
@@ -262,10 +261,12 @@ static enum rc read_levels(struct reader *r, yyjson_val *o, struct policy *p)
     const char *known[LEVEL_COUNT];
     for (int l = 0; l < LEVEL_COUNT; l++) {
         known[l] = level_name((enum level)l);
-        fill_level((enum level)l, o == NULL, &p->levels[l]);
+        fill_level((enum level)l, &p->levels[l]);
     }
+    name(r, "levels", "");
     if (!o)
-        return RC_OK;
+        return wrong(r,
+                     "must be there: what it does not name is denied. See: freshet policy sample");
     TRY(only(r, o, "levels", known, LEVEL_COUNT,
              "is no level; there are public, generalized, restricted, sovereign"));
     for (int l = 0; l < LEVEL_COUNT; l++) {

@@ -3,7 +3,7 @@
  *
  * Invariants
  *   1. What cannot be read allows nothing: there is no struct policy without a valid file.
- *   2. A level that "levels" does not name is denied. Restricted and sovereign sources always need an
+ *   2. "levels" must be there, and a level that it does not name is denied. Restricted and sovereign sources always need an
  *      approval, sovereign ones a steward's: no file can say less.
  *   3. Errors name the field and the fix. schemas/policy.schema.json says the same as policy_parse.
  *   4. tag changes whenever the meaning of the file does, also when its author forgot the version.
@@ -57,7 +57,7 @@ struct policy {
     size_t n_stewards;
 };
 
-/* What `freshet init` writes: commented, and the same as what an absent member means. */
+/* What `freshet init` writes: commented; in a level, the same as what an absent member means. */
 extern const char policy_sample[];
 
 /* Strings live in the arena. hash NULL: whoever needs no tag; then it is the version alone. */

@@ -232,7 +232,8 @@ enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id, stru
                          .tier = col_text(a, &q, 3),
                          .reviewer = col_text(a, &q, 4),
                          .note = col_text(a, &q, 5),
-                         .qa = col_str(a, &q, 6)};
+                         .qa = col_str(a, &q, 6),
+                         .seen = col_str(a, &q, 7)};
     col_sha(&q, 0, &h.sha);
     *ret = h;
     return RC_OK;

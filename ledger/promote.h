@@ -90,6 +90,7 @@ struct held_run {
     int64_t size;
     const char *media_type, *tier, *reviewer, *note;
     struct str qa;
+    struct str seen; /* the decision that held it: what its approval was given for; empty: none */
 };
 MUST_CHECK enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id,
                                 struct held_run *ret, struct err *err);

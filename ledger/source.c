@@ -55,6 +55,33 @@ static bool waits_for_listing(const struct source *old, const struct source *s)
            source_first_due(s, 0) < 0;
 }
 
+static enum rc record_author(struct ledger *l, const struct source *s, int64_t no, int64_t now,
+                             struct err *err)
+{
+    if (!s->by)
+        return RC_OK;
+    TRY(query_run(l, Q_SOURCE_DECLARED_BY, err, "it", no, s->by));
+    return query_run(l, Q_SOURCE_AUTHOR_PUT, err, "iti", no, s->by, now);
+}
+
+/* The declaration; with its author, where there is one. */
+static enum rc record_spec(struct ledger *l, const char *kind, const struct source *s, int64_t no,
+                           int64_t now, struct err *err)
+{
+    CLEANUP(buf_release) struct buf body = {0};
+    if (!s->by)
+        return replay_append(l, now, kind, no, s->id, s->spec, err);
+    buf_init(&body, JSON_MAX);
+    buf_puts(&body, "{\"by\":");
+    json_put_str(&body, str_of(s->by));
+    buf_puts(&body, ",\"spec\":");
+    buf_str(&body, s->spec);
+    buf_byte(&body, '}');
+    if (buf_rc(&body) != RC_OK)
+        return err_set(err, RC_NOMEM, "", "no memory for the row of a source");
+    return replay_append(l, now, kind, no, s->id, buf_view(&body), err);
+}
+
 /* A child's row also tells whose it is. */
 static enum rc record_added(struct ledger *l, const struct source *s, int64_t no, int64_t now,
                             struct err *err)
@@ -62,7 +89,7 @@ static enum rc record_added(struct ledger *l, const struct source *s, int64_t no
     CLEANUP(buf_release) struct buf body;
     buf_init(&body, JSON_MAX);
     if (!s->parent_no)
-        return replay_append(l, now, "source.add", no, s->id, s->spec, err);
+        return record_spec(l, "source.add", s, no, now, err);
     buf_puts(&body, "{\"entry\":");
     json_put_str(&body, str_of(s->entry));
     buf_printf(&body,
@@ -91,6 +118,7 @@ enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *
     no = query_last_no(l);
     TRY(query_run(l, Q_SOURCE_STATE_ADD, err, "im", no, source_first_due(s, now)));
     TRY(record_added(l, s, no, now, err));
+    TRY(record_author(l, s, no, now, err));
     s->no = no;
     s->created_at = s->updated_at = now;
     return RC_OK;
@@ -115,7 +143,12 @@ enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *
                        old.retired_at >= 0 || source_is_unlisted(&old) ? (int64_t)-1
                                                                        : source_first_due(s, now));
     if (rc == RC_OK)
-        rc = replay_append(l, now, "source.put", s->no, s->id, s->spec, err);
+        rc = record_spec(l, "source.put", s, s->no, now, err);
+    if (rc == RC_OK)
+        rc = record_author(l, s, s->no, now, err);
+    /* What was asked for was to lower the level that it had. */
+    if (rc == RC_OK && old.level != s->level)
+        rc = query_run(l, Q_LEVEL_SUPERSEDE, err, "ii", s->no, now);
     arena_release(&a);
     return rc;
 }

@@ -64,6 +64,7 @@ struct source {
      * whoever adds it, not part of the declaration. parent_no 0: none, entry "". */
     int64_t parent_no;
     const char *entry;
+    const char *by; /* who declares it with the next source_add or source_put; NULL: not known */
     int64_t unlisted_at; /* of an entry: since when its listing does not name it, 0 while it does */
     const char *id, *title, *url, *detector, *collection, *boundary_type, *license, *media_type,
         *feature_key, *legal_date_field, *pin_sha256, *adapter; /* "" when absent */
@@ -114,8 +115,9 @@ MUST_CHECK enum rc source_reread(struct arena *a, struct str spec, struct source
 MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, struct err *err);
 
 /* Writes (inside a transaction). add: RC_CONFLICT when the id exists. put: changes an existing one
- * in place, its number and state stay. Both make/keep source_state and a replay row. They do not
- * touch public rows: the caller projects (handler/project.h). */
+ * in place, its number and state stay; with another level, a request from before to lower it is over.
+ * Both make/keep source_state, the authors and a replay row. They do not touch public rows: the caller
+ * projects (handler/project.h). */
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
 /* Is its row still as s was read? Else RC_CONFLICT: what was made of s is out of date. Inside a transaction. */

@@ -61,11 +61,20 @@ fields_without_flag() {
         done
 }
 
+# ---- replay: every kind of row that is written can be made again, or is kept as a record -----------
+kinds_unknown() { # kinds_unknown REPLAY_DEF
+    sed -n 's/^X("\([^"]*\)".*/\1/p' "$1" | sort >"$work/known"
+    cat ledger/*.c handler/*.c api/*.c cli/*.c | tr '\n' ' ' |
+        grep -oE '(replay_append|approval_log|record_spec)\([^;]*;' |
+        grep -oE '"[a-z]+(\.[a-z]+)?"' | tr -d '"' | sort -u | comm -23 - "$work/known"
+}
+
 "$freshet" --help >"$work/help"
 finding "--help lists every command" "$(missing_in_help "$work/help")"
 finding "every command has its own --help" "$(help_of_each)"
 finding "source add --help lists every flag" "$(missing_flags)"
 finding "every field of a source has a flag" "$(fields_without_flag)"
+finding "every kind of the replay log is in replay.def" "$(kinds_unknown handler/replay.def)"
 if "$freshet" init "$work/instance" >/dev/null 2>"$work/err"; then
     pass "init makes an instance"
 else
@@ -98,6 +107,10 @@ grep -v '"lease_s"' "$work/instance/freshet.json" >"$work/less"
 noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core/settings.def)"
 { cat core/settings.def; echo 'SETTING_INT(invented, 1, 1, 1, "x")'; } >"$work/more.def"
 noticed "a new row that the sample lacks" "$(missing_in_sample "$work/instance/freshet.json" "$work/more.def")"
+for kind in waiver.add level.approve source.put run.dead dead.drop; do
+    grep -v "\"$kind\"" handler/replay.def >"$work/less.def"
+    noticed "a kind that replay does not know: $kind" "$(kinds_unknown "$work/less.def")"
+done
 sed 's/8080/8081/' docs/SETTINGS.md >"$work/old"
 noticed "a reference page that drifted" "$(drift settings "$work/old")"
 summary

@@ -28,13 +28,12 @@ static enum rc parse(const char *text, struct policy *ret)
 /* ---- the document ------------------------------------------------------------------------------ */
 
 static const char *const good[] = {
-    "{\"version\":\"1\"}",
     "{\"version\":\"2026-07.a_b\",\"levels\":{}}",
     "{\"version\":\"1\",\"levels\":{\"public\":{\"require\":[],\"licenses\":\"spdx\",\"access\":\"open\","
     "\"approval\":\"steward\"}},\"stewards\":{}}",
     "{\"version\":\"1\",\"levels\":{\"public\":{\"licenses\":[\"CC0-1.0\"]},\"restricted\":{\"approval\":"
     "\"reviewer\"},\"sovereign\":{\"approval\":\"steward\"}}}",
-    "{\"version\":\"1\",\"stewards\":{\"sources\":{\"a-b\":[\"A. B\"]},\"collections\":{\"c\":[\"D\",\"E\"]}}}",
+    "{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":{\"a-b\":[\"A. B\"]},\"collections\":{\"c\":[\"D\",\"E\"]}}}",
 };
 static const struct {
     const char *text, *field;
@@ -46,6 +45,8 @@ static const struct {
     {"{\"version\":\"a b\"}", "version"},
     {"{\"version\":\"closed\"}", "version"},
     {"{\"version\":\"1\",\"rules\":{}}", "rules"},
+    {"{\"version\":\"1\"}", "levels"},
+    {"{\"version\":\"1\",\"stewards\":{}}", "levels"},
     {"{\"version\":\"1\",\"levels\":[]}", "levels"},
     {"{\"version\":\"1\",\"levels\":{\"open\":{}}}", "levels.open"},
     {"{\"version\":\"1\",\"levels\":{\"public\":null}}", "levels.public"},
@@ -67,11 +68,14 @@ static const struct {
      "levels.restricted.approval"},
     {"{\"version\":\"1\",\"levels\":{\"sovereign\":{\"approval\":\"reviewer\"}}}",
      "levels.sovereign.approval"},
-    {"{\"version\":\"1\",\"stewards\":{\"people\":{}}}", "stewards.people"},
-    {"{\"version\":\"1\",\"stewards\":{\"sources\":[]}}", "stewards.sources"},
-    {"{\"version\":\"1\",\"stewards\":{\"sources\":{\"A B\":[\"x\"]}}}", "stewards.sources.A B"},
-    {"{\"version\":\"1\",\"stewards\":{\"sources\":{\"a\":[]}}}", "stewards.sources.a"},
-    {"{\"version\":\"1\",\"stewards\":{\"sources\":{\"a\":\"x\"}}}", "stewards.sources.a"},
+    {"{\"version\":\"1\",\"levels\":{},\"stewards\":{\"people\":{}}}", "stewards.people"},
+    {"{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":[]}}", "stewards.sources"},
+    {"{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":{\"A B\":[\"x\"]}}}",
+     "stewards.sources.A B"},
+    {"{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":{\"a\":[]}}}",
+     "stewards.sources.a"},
+    {"{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":{\"a\":\"x\"}}}",
+     "stewards.sources.a"},
 };
 
 static void good_files_are_read(void **state)
@@ -114,12 +118,16 @@ static void schema_agrees_on_bad_files(void **state)
     }
 }
 
-static void absent_levels_are_the_sample(void **state)
+static void absent_members_of_a_level_are_the_sample(void **state)
 {
     struct policy sample, bare;
     (void)state;
     assert_rc(parse(policy_sample, &sample), RC_OK);
-    assert_rc(parse("{\"version\":\"1\"}", &bare), RC_OK);
+    assert_rc(
+        parse(
+            "{\"version\":\"1\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}}}",
+            &bare),
+        RC_OK);
     assert_memory_equal(sample.levels, bare.levels, sizeof bare.levels);
     assert_string_not_equal(sample.tag, bare.tag);
 }
@@ -128,9 +136,9 @@ static void tag_follows_the_meaning(void **state)
 {
     struct policy x, y, z;
     (void)state;
-    assert_rc(parse("{\"version\":\"1\", /* a */ \"stewards\":{}}", &x), RC_OK);
-    assert_rc(parse("{\"stewards\":{},\"version\":\"1\"}", &y), RC_OK);
-    assert_rc(parse("{\"version\":\"1\",\"levels\":{},\"stewards\":{}}", &z), RC_OK);
+    assert_rc(parse("{\"version\":\"1\", /* a */ \"levels\":{},\"stewards\":{}}", &x), RC_OK);
+    assert_rc(parse("{\"stewards\":{},\"levels\":{},\"version\":\"1\"}", &y), RC_OK);
+    assert_rc(parse("{\"version\":\"1\",\"levels\":{\"public\":{}},\"stewards\":{}}", &z), RC_OK);
     assert_string_equal(x.tag, y.tag);
     assert_string_not_equal(x.tag, z.tag);
 }
@@ -180,6 +188,15 @@ static void waive(struct scene *x, const char *code)
     snprintf(x->waivers.list[x->waivers.n++].rule, 64, "%s", code);
 }
 
+/* Somebody approved a hold that was for this. */
+static void approve(struct scene *x, const char *code)
+{
+    char *text = arena_printf(&a, "[{\"verdict\":\"hold\",\"reason\":\"%s\"}]", code);
+    assert_rc(json_parse(&a, str_of(text), 0, "findings", &x->view.seen, &err), RC_OK);
+    x->view.reviewer = "somebody";
+    x->view.rightful = true;
+}
+
 static void expect(struct scene *x, enum gate_verdict verdict, const char *reason)
 {
     struct gate g, again;
@@ -206,7 +223,7 @@ static void unnamed_level_is_denied(void **state)
     (void)state;
     set(&x, "{\"version\":\"1\",\"levels\":{\"public\":{}}}", LEVEL_GENERALIZED);
     waive(&x, "LEVEL_NOT_ALLOWED");
-    x.view.reviewer = "somebody";
+    approve(&x, "LEVEL_NOT_ALLOWED");
     expect(&x, GATE_DENY, "LEVEL_NOT_ALLOWED");
 }
 
@@ -220,9 +237,28 @@ static void approval_is_needed_and_never_waived(void **state)
         expect(&x, GATE_HOLD, "APPROVAL_REQUIRED");
         x.view.deletes = true;
         expect(&x, GATE_HOLD, "APPROVAL_REQUIRED");
-        x.view.reviewer = "somebody";
+        approve(&x, "APPROVAL_REQUIRED");
         expect(&x, GATE_ALLOW, "");
+        x.view.rightful = false;
+        expect(&x, GATE_HOLD, "APPROVAL_REQUIRED");
     }
+}
+
+static void approval_is_for_what_was_seen(void **state)
+{
+    struct scene x;
+    (void)state;
+    set(&x, "{\"version\":\"1\",\"levels\":{\"restricted\":{\"require\":[\"media_type\"]}}}",
+        LEVEL_RESTRICTED);
+    approve(&x, "APPROVAL_REQUIRED");
+    expect(&x, GATE_HOLD, "METADATA_MISSING");
+    approve(&x, "METADATA_MISSING");
+    expect(&x, GATE_HOLD, "APPROVAL_REQUIRED");
+    waive(&x, "METADATA_MISSING");
+    approve(&x, "APPROVAL_REQUIRED");
+    expect(&x, GATE_ALLOW, "");
+    x.view.seen = NULL; /* nobody knows what it was for */
+    expect(&x, GATE_HOLD, "APPROVAL_REQUIRED");
 }
 
 static void metadata(void **state)
@@ -249,7 +285,7 @@ static void licences(void **state)
     expect(&x, GATE_ALLOW, "");
     x.source.license = "proprietary";
     expect(&x, GATE_DENY, "LICENSE_NOT_ALLOWED");
-    x.view.reviewer = "somebody"; /* a denial is nobody's to approve */
+    approve(&x, "LICENSE_NOT_ALLOWED"); /* a denial is nobody's to approve */
     expect(&x, GATE_DENY, "LICENSE_NOT_ALLOWED");
     waive(&x, "LICENSE_NOT_ALLOWED");
     expect(&x, GATE_ALLOW, "");
@@ -329,7 +365,7 @@ static void stewards_by_source_and_collection(void **state)
     struct scene x;
     (void)state;
     set(&x,
-        "{\"version\":\"1\",\"stewards\":{\"sources\":{\"a\":[\"Ann\"],\"b\":[\"Bob\"]},"
+        "{\"version\":\"1\",\"levels\":{},\"stewards\":{\"sources\":{\"a\":[\"Ann\"],\"b\":[\"Bob\"]},"
         "\"collections\":{\"c\":[\"Cy\"],\"a\":[\"Dee\"]}}}",
         LEVEL_SOVEREIGN);
     assert_true(policy_is_steward(&x.policy, &x.source, " ann "));
@@ -346,11 +382,12 @@ int main(void)
         TEST(good_files_are_read),
         TEST(bad_files_name_field_and_fix),
         TEST(schema_agrees_on_bad_files),
-        TEST(absent_levels_are_the_sample),
+        TEST(absent_members_of_a_level_are_the_sample),
         TEST(tag_follows_the_meaning),
         TEST(plain_changes_are_allowed),
         TEST(unnamed_level_is_denied),
         TEST(approval_is_needed_and_never_waived),
+        TEST(approval_is_for_what_was_seen),
         TEST(metadata),
         TEST(licences),
         TEST(access_by_secret),

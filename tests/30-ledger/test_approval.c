@@ -1,5 +1,7 @@
 /* approval: two approvers at once, an approval that came too late, one that a handler of another level of
  * trust carries out, and a gate that is closed. */
+#include "core/clock.h"
+#include "handler/declare.h"
 #include "handler/levels.h"
 #include "ledger/approval.h"
 #include "tests/30-ledger/world.h"
@@ -80,13 +82,122 @@ static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
 {
     struct source s;
     (void)state;
-    fix_policy("{\"version\":\"2\",\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
+    fix_policy(
+        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
     const char *event = held_event(&s, "sovereign");
     assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
     assert_rc(decide(led, event, false, "Bob"), RC_FORBIDDEN);
     assert_int_equal(decided(), 0);
     OK(decide(led, event, true, "Ann"));
     assert_int_equal(drain().done, 1);
+}
+
+/* ---- what moved between the approval and the promotion ----------------------------------------- */
+
+/* The declaration with another level and, by somebody, another title. */
+static void set(struct source *s, enum level to, const char *by)
+{
+    struct source now;
+    struct declared d;
+    OK(levels_declare(&fix_arena, s, to, &now, &fix_err));
+    const struct declare x = {
+        .ledger = led, .inst = &inst, .arena = &fix_arena, .by = by, .note = "x", .update = true};
+    OK(ledger_begin(led, &fix_err));
+    OK(declare_source(&x, &now, clock_now(), &d, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    OK(source_by_no(led, &fix_arena, s->no, s, &fix_err));
+}
+
+static void held_again(const struct source *s, const char *reason)
+{
+    char sql[128];
+    assert_int_equal(drain().held, 1);
+    assert_int_equal(head_of(s).version, 0);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM inbox WHERE state = 'held' AND reason = '%s'",
+             reason);
+    assert_int_equal(ask_number(sql), 1);
+}
+
+static void an_approval_does_not_outlive_the_right_to_it(void **state)
+{
+    struct source s;
+    (void)state;
+    fix_policy(
+        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
+    const char *event = held_event(&s, "restricted");
+    OK(decide(led, event, true, "Bob"));
+    set(&s, LEVEL_SOVEREIGN, NULL);
+    held_again(&s, "APPROVAL_REQUIRED");
+    assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
+    OK(decide(led, event, true, "Ann"));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+}
+
+static void an_approval_is_for_what_it_was_given(void **state)
+{
+    struct source s;
+    (void)state;
+    const char *event = held_event(&s, "restricted");
+    OK(decide(led, event, true, "Bob"));
+    fix_policy("{\"version\":\"2\",\"levels\":{\"restricted\":{\"require\":[\"license\"]}}}");
+    held_again(&s, "METADATA_MISSING");
+    OK(decide(led, event, true, "Bob"));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 1, BODY_A);
+}
+
+static void all_who_declared_are_authors(void **state)
+{
+    struct source s;
+    (void)state;
+    const char *event = held_event(&s, "restricted");
+    set(&s, LEVEL_RESTRICTED, "Ann");
+    set(&s, LEVEL_RESTRICTED, "Carl");
+    assert_rc(decide(led, event, true, " ann"), RC_FORBIDDEN);
+    assert_rc(decide(led, event, true, "Carl"), RC_FORBIDDEN);
+    OK(decide(led, event, true, "Bob"));
+    set(&s, LEVEL_RESTRICTED, "Bob"); /* and not even afterwards */
+    held_again(&s, "APPROVAL_REQUIRED");
+    OK(decide(led, event, true, "Dee"));
+    assert_int_equal(drain().done, 1);
+}
+
+static void a_request_ends_with_the_level_it_was_for(void **state)
+{
+    struct source s;
+    char id[LEVEL_ID_MAX], late[LEVEL_ID_MAX];
+    (void)state;
+    fix_policy(
+        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Bob\"]}}}");
+    (void)held_event(&s, "restricted");
+    OK(ledger_begin(led, &fix_err));
+    OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_PUBLIC, "Ann", "x", 1, id, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    set(&s, LEVEL_SOVEREIGN, NULL);
+    assert_rc(decide(led, id, true, "Bob"), RC_CONFLICT);
+    OK(ledger_begin(led, &fix_err)); /* as one from before this program may still wait */
+    OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_PUBLIC, "Ann", "x", 2, late, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_rc(decide(led, late, true, "Bob"), RC_CONFLICT);
+    OK(decide(led, late, false, "Bob"));
+}
+
+/* Approved, and the level raised before a writer came to it. */
+static void an_order_for_another_level_changes_nothing(void **state)
+{
+    struct source s;
+    char id[LEVEL_ID_MAX];
+    (void)state;
+    (void)held_event(&s, "restricted");
+    OK(ledger_begin(led, &fix_err));
+    OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_PUBLIC, "Ann", "x", 1, id, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    OK(decide(led, id, true, "Bob"));
+    set(&s, LEVEL_SOVEREIGN, NULL);
+    OK(levels_apply(led, &inst, 4000, &fix_err));
+    assert_int_equal(ask_number("SELECT sensitivity = 'sovereign' FROM sources"), 1);
+    assert_int_equal(ask_number("SELECT applied_at FROM level_requests"), 4000);
 }
 
 static void a_broken_policy_claims_nothing(void **state)
@@ -140,6 +251,11 @@ int main(void)
         TEST(nobody_but_a_steward_decides_for_a_sovereign_source),
         TEST(a_broken_policy_claims_nothing),
         TEST(a_level_is_lowered_by_two),
+        TEST(an_approval_does_not_outlive_the_right_to_it),
+        TEST(an_approval_is_for_what_it_was_given),
+        TEST(all_who_declared_are_authors),
+        TEST(a_request_ends_with_the_level_it_was_for),
+        TEST(an_order_for_another_level_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

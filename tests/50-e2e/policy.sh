@@ -27,7 +27,8 @@ is "and is what the sample says" "$(freshet policy sample)" "$(cat "$FRESHET_DIR
 for bad in '{}' '{"version":1}' '{"version":"1","level":{}}' '{"version":"1","levels":{"secret":{}}}' \
     '{"version":"1","levels":{"public":{"require":["size"]}}}' '{"version":"1","levels":{"public":{"licenses":[]}}}' \
     '{"version":"1","levels":{"restricted":{"approval":"none"}}}' '{"version":"1","levels":{"sovereign":{"approval":"reviewer"}}}' \
-    '{"version":"1","stewards":{"sources":{"Not An Id":["A"]}}}' '{"version":"1","stewards":{"sources":{"a":[]}}}' '['; do
+    '{"version":"1","levels":{},"stewards":{"sources":{"Not An Id":["A"]}}}' '{"version":"1","levels":{},"stewards":{"sources":{"a":[]}}}' \
+    '{"version":"1"}' '['; do
     printf '%s' "$bad" >"$work/bad.json"
     run 1 freshet policy check "$work/bad.json"
 done

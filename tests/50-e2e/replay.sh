@@ -34,7 +34,28 @@ freshet check all --wait >/dev/null
 freshet rollback "$(newest_delta a)" --reason 'wrong lines' --by otto >/dev/null
 freshet rollback "$(newest_delta a)" --reason 'right after all' >/dev/null
 freshet source set a --title 'A, renamed' >/dev/null
+later=$(date -u -d '+30 days' +%F)
+# Waivers, levels, authors and a rejection: what people decided.
+waiver=$(freshet waiver add --source a --rule LICENSE_UNKNOWN --requester ann --reviewer bob --note 'asked them' --expires "$later")
+freshet waiver revoke "$waiver" --by bob --note 'they said no' >/dev/null
+freshet waiver add --source r --rule METADATA_MISSING --requester ann --reviewer bob --note 'it is "so"' --expires "$later" >/dev/null
+freshet source add --id w --url "$u/back/a.json?w" --collection tests --title W --sensitivity restricted --by ann
+freshet check source w --wait >/dev/null
+freshet source set w --title 'W, renamed' --by carl >/dev/null
+freshet reject "$(query "SELECT event_id FROM inbox WHERE state = 'held'")" --reviewer rita --note 'not this' >/dev/null
+asked() { grep -o 'lvl_[0-9a-f-]*' "$work/lvl"; }
+freshet source set w --sensitivity public --by ann --note first 2>"$work/lvl" >/dev/null
+freshet reject "$(asked)" --reviewer rita --note 'not yet' >/dev/null
+freshet source set w --sensitivity generalized --by ann --note second 2>"$work/lvl" >/dev/null
+freshet approve "$(asked)" --reviewer rita --note 'well then' >/dev/null
+freshet source retire w >/dev/null
 freshet work --drain >/dev/null # which also tells what is to be told
+decisions() {
+    for t in waivers waiver_revocations source_authors; do query "SELECT '$t', * FROM $t"; done
+    query "SELECT request_id, src_no, old, new, asked_by, note, created_at, decision, reviewer, review_note, decided_at FROM level_requests"
+    query "SELECT id, declared_by FROM sources"
+    query "SELECT event_id, state, result, reason FROM inbox"
+}
 clean 'after the first life'
 
 # ---- run artifacts ----------------------------------------------------------------------------------
@@ -54,6 +75,8 @@ is 'and nothing of the withheld one' "$(grep restricted "$FRESHET_DIR/log/lineag
 
 # ---- an intact ledger -------------------------------------------------------------------------------
 dump >"$work/before"
+decisions >"$work/decided"
+is 'a rejected hold is over' "$(query "SELECT result FROM inbox JOIN sources USING (src_no) WHERE id = 'w' AND reason = 'REJECTED'")" rejected
 rows=$(query 'SELECT count(*) FROM replay_log')
 run 1 freshet replay --since $since --json
 has 'a long window wants a name' "$err" 'approved-by'
@@ -75,7 +98,11 @@ is 'a dry run writes nothing' "$(query 'SELECT count(*) FROM sources')" 0
 run 0 freshet replay --log "$work/log.ndjson" --since $since --approved-by ann --json
 dump >"$work/again"
 is 'the ledger is what it was' "$(diff "$work/before" "$work/again")" ''
+decisions >"$work/again"
+is 'and so is what people decided' "$(diff "$work/decided" "$work/again")" ''
 clean 'after it was rebuilt'
+is 'the author is still no reviewer' "$(query "SELECT group_concat(by) FROM source_authors JOIN sources USING (src_no) WHERE id = 'w'")" ann,carl
+is 'nothing is left to work on' "$(freshet work --drain --json 2>/dev/null | jq -c '[.done, .failed]')" '[0,0]'
 is 'and so are the folders of the runs' "$(diff -r "$work/runs" "$runs")" ''
 is 'nothing is left to do' "$(freshet replay --log "$work/log.ndjson" --since $since --approved-by ann --json | jq -c '[.applied, .failed]')" '[0,0]'
 freshet check all --wait >/dev/null

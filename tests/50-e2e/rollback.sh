@@ -88,7 +88,7 @@ is "what only the new one had is gone" "$(query "SELECT entry FROM heads h JOIN 
 clean "after a listing went back"
 
 # ---- over HTTP --------------------------------------------------------------------------------------
-echo '{"version":"2","stewards":{"sources":{"secret":["R"]}}}' >"$FRESHET_DIR/policy.json"
+echo '{"version":"2","levels":{"public":{},"generalized":{},"restricted":{},"sovereign":{}},"stewards":{"sources":{"secret":["R"]}}}' >"$FRESHET_DIR/policy.json"
 freshet source add --id secret --url "$u/back/secret.json" --sensitivity sovereign --collection hidden
 freshet check source secret --wait >/dev/null
 freshet approve "$(freshet queue list --state held | cut -f 1)" --reviewer R --note fine

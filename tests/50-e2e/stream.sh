@@ -14,7 +14,7 @@ freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
 freshet config set fetch_attempts 1
 freshet config set stream_heartbeat_s 1
 freshet config set inspect_timeout_s 30
-echo '{"version":"2","stewards":{"sources":{"hidden":["steward"]}}}' >"$dir/policy.json"
+echo '{"version":"2","levels":{"public":{},"generalized":{},"restricted":{},"sovereign":{}},"stewards":{"sources":{"hidden":["steward"]}}}' >"$dir/policy.json"
 freshet source add --id a --url "$u/a.geojson" --title Title-a --collection ca --trigger '{"type":"manual"}' >/dev/null
 freshet source add --id hidden --url "$u/hidden.csv" --title Hidden --sensitivity sovereign --trigger '{"type":"manual"}' >/dev/null
 awk -v u="$u" 'BEGIN { print "id,title,url,collection,triggers"
