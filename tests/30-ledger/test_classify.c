@@ -131,6 +131,41 @@ static void written_otherwise_is_no_news(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
+#define DOT(name, x, y)                                                                            \
+    LIST("{\"type\":\"Feature\",\"properties\":{\"GEOID\":\"1\",\"name\":\"" name                  \
+         "\"},\"geometry\":{\"type\":\"Point\",\"coordinates\":[" x "," y "]}}")
+
+/* A coordinate on the edge of a step of the digest, which moved by less than a millimetre: for keyed
+ * features and others. One that moved by more than the precision is news, as is another attribute. */
+static void noise_on_an_edge(const char *declared)
+{
+    struct source s = counties("public", declared);
+    struct work_counts n;
+    promoted(&s, DOT("a", "10.00000004999", "50"));
+    for (int round = 0; round < 2; round++) { /* the second time, the form is known */
+        struct change c = change_of(arrives(&s, DOT("a", "10.00000005001", "50"), &n));
+        assert_string_equal(c.reason, "BYTE_ONLY");
+        assert_int_equal(c.qa.n > 0, round == 0);
+    }
+    assert_head(&s, 1, DOT("a", "10.00000004999", "50"));
+    promoted(&s, DOT("a", "10.0000003", "50"));
+    promoted(&s, DOT("b", "10.0000003", "50"));
+    assert_head(&s, 3, DOT("b", "10.0000003", "50"));
+    assert_int_equal(feed_length(), 3);
+}
+
+static void noise_of_keyed_features(void **state)
+{
+    (void)state;
+    noise_on_an_edge(KEYED);
+}
+
+static void noise_of_other_features(void **state)
+{
+    (void)state;
+    noise_on_an_edge("");
+}
+
 static int64_t noise(void)
 {
     return ask_number("SELECT sum(n) FROM noise_days WHERE kind = 'byte_only'");
@@ -458,6 +493,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {T(written_otherwise_is_no_news),
                                        T(noise_is_not_held),
+                                       T(noise_of_keyed_features),
+                                       T(noise_of_other_features),
                                        T(a_known_form_is_not_read_again),
                                        T(a_new_declaration_forgets_the_forms),
                                        T(first_version_adds_all),
