@@ -316,6 +316,13 @@ static int64_t wide_patches(yyjson_val *totals)
            yyjson_get_sint(yyjson_obj_get(totals, "lost_patches"));
 }
 
+/* More than half of the larger side is gained, and as much lost: it lies elsewhere. */
+static bool nothing_stayed(const struct diff *d)
+{
+    double half = fmax(d->area_before, d->area_after) / 2;
+    return half > 0 && d->gained > half && d->lost > half;
+}
+
 void diff_measure(struct diff *d, yyjson_val *compared)
 {
     yyjson_val *t = yyjson_obj_get(compared, "totals");
@@ -328,6 +335,8 @@ void diff_measure(struct diff *d, yyjson_val *compared)
     bool same_set = d->added.total + d->removed.total == 0;
     if (same_set && d->same)
         d->verdict = "reformatted";
+    else if (nothing_stayed(d))
+        d->verdict = "replaced";
     else if (same_set && d->geometries_moved > 0 &&
              yyjson_get_bool(yyjson_obj_get(t, "all_polygons")))
         d->verdict = wide_patches(t) > 0 ? "local" : "redigitised";

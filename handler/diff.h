@@ -8,7 +8,8 @@
  *   none             same features, fields and CRS
  *   reformatted      same features, within precision_m; fields or CRS are told otherwise
  *   attributes_only  nothing added or removed, no geometry differs
- *   replaced         less than half of the larger side has a match on the other
+ *   replaced         less than half of the larger side has a match on the other, or, where it was
+ *                    measured, more than half of its area was gained and more than half lost
  *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a patch that
  *                    is wide enough to be one (compare_geom.h). Where nobody measured: at least half
  *                    of all geometries differ, yet the area of none of them by more than DIFF_SHIFT,

@@ -322,6 +322,19 @@ static void another_file_is_a_replacement(void **state)
     assert_delta(event, "replaced", 3, 3, 0);
 }
 
+static void what_lies_elsewhere_is_replaced(void **state)
+{
+    struct source s = counties("public", KEYED);
+    (void)state;
+    promoted(&s, COUNTIES);
+    const char *event =
+        promoted(&s, LIST(SHAPE("20001", "Adams", 2, 38, 3, 39) "," SHAPE(
+                         "20003", "Barton", 3, 38, 4,
+                         39) "," SHAPE("20005", "Clark", 4, 38, 5, 39) "," SHAPE("20007", "Douglas",
+                                                                                 5, 38, 6, 39)));
+    assert_delta(event, "replaced", 0, 0, 4);
+}
+
 static void other_fields_are_another_schema(void **state)
 {
     struct source s = counties("public", KEYED);
@@ -503,6 +516,7 @@ int main(void)
                                        T(without_a_key_shapes_are_matched),
                                        T(redrawn_is_not_moved),
                                        T(another_file_is_a_replacement),
+                                       T(what_lies_elsewhere_is_replaced),
                                        T(other_fields_are_another_schema),
                                        T(there_and_back),
                                        T(generalized_tells_totals_alone),
