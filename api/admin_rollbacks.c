@@ -51,18 +51,26 @@ static void name_first(struct resp *w, const struct rollback_plan *p)
 
 /* Whose change is it, and what stands before it? Asking again with a known key is no new request, so
  * only rollback_ask itself refuses. */
-static enum rc check_target(struct req *r, struct resp *w, const char *delta, struct err *err)
+static enum rc check_target(struct req *r, const char *delta, struct rollback_plan *ret,
+                            struct err *err)
+{
+    struct source s;
+    enum rc rc = rollback_plan(r->ledger, delta, ret, err);
+    if (rc == RC_OK)
+        rc = admin_source_no(r, ret->src_no, &s, err);
+    return rc == RC_NOT_FOUND ? no_such_delta(err) : rc;
+}
+
+/* A key that was used for something else is no matter of what stands before a change. */
+static enum rc ask_for(struct req *r, struct resp *w, const struct rollback_ask *ask,
+                       char ret_id[ROLLBACK_ID_MAX], struct err *err)
 {
     struct rollback_plan p;
-    struct source s;
-    enum rc rc = rollback_plan(r->ledger, delta, &p, err);
-    if (rc == RC_OK)
-        rc = admin_source_no(r, p.src_no, &s, err);
-    if (rc == RC_NOT_FOUND)
-        return no_such_delta(err);
-    TRY(rc);
-    name_first(w, &p);
-    return RC_OK;
+    TRY(check_target(r, ask->delta_id, &p, err));
+    enum rc rc = rollback_ask(r->ledger, ask, r->now, ret_id, err);
+    if (rc == RC_CONFLICT && strcmp(err->field, "delta") == 0)
+        name_first(w, &p);
+    return rc;
 }
 
 static void put_url(struct buf *b, const struct req *r, const char *id)
@@ -81,8 +89,7 @@ enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_ask(r, w, &ask, &canon, err));
-    TRY(check_target(r, w, ask.delta_id, err));
-    TRY(rollback_ask(r->ledger, &ask, r->now, id, err));
+    TRY(ask_for(r, w, &ask, id, err));
     w->status = 202;
     buf_byte(&w->body, '{');
     put_text(&w->body, "rollback_id", id);

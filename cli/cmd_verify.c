@@ -6,19 +6,21 @@
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "handler/artifacts.h"
+#include "handler/rebuild.h"
 #include "ledger/verify.h"
 
 struct findings {
     struct cli *c;
     yyjson_mut_doc *doc;
     yyjson_mut_val *rows;
-    int64_t n;
+    int64_t n, public_alone; /* that a rebuild mends */
 };
 
 static void take_problem(void *ctx, const char *sentence)
 {
     struct findings *f = ctx;
     f->n++;
+    f->public_alone += strstr(sentence, "freshet rebuild") != NULL;
     if (f->c->json)
         yyjson_mut_arr_add_strcpy(f->doc, f->rows, sentence);
     else
@@ -55,10 +57,15 @@ static void print_text(const struct findings *f, const struct verify_counts *n, 
            deep ? "digested" : "sizes only", (long long)n->changes, (long long)n->heads,
            (long long)n->items, (long long)n->prov, (long long)n->deltas,
            (long long)n->public_rows);
-    if (f->n)
+    if (f->n && f->n == f->public_alone)
+        cli_error(c, "verify",
+                  "%lld problem%s found, all in what is made of the ledger, which is whole: run "
+                  "`freshet rebuild`",
+                  (long long)f->n, f->n == 1 ? "" : "s");
+    else if (f->n)
         cli_error(c, "verify",
                   "%lld problem%s found. Stop `freshet up`, keep a copy of the folder, and bring "
-                  "back what is damaged from a backup",
+                  "back what is damaged from a backup; `freshet rebuild` mends public rows alone",
                   (long long)f->n, f->n == 1 ? "" : "s");
 }
 
@@ -77,6 +84,8 @@ int cmd_verify(struct cli *c)
     if (!store)
         return cli_error(c, "verify", "no memory");
     if (ledger_verify(c->ledger, store, deep, take_problem, &f, &n, &c->err) != RC_OK)
+        return cli_fail(c, "verify");
+    if (deep && rebuild_check(c->ledger, &c->inst, clock_now(), take_problem, &f, &c->err) != RC_OK)
         return cli_fail(c, "verify");
     if (artifacts_check(c->ledger, &c->inst, clock_now(), take_problem, &f, &runs, &c->err) !=
         RC_OK)

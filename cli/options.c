@@ -4,8 +4,8 @@
  * Invariants
  *   1. An option is taken only where options.def gives it; everything else is a usage error that
  *      names the nearest one.
- *   2. `--name value`, `--name=value`, `--` (what follows are arguments), -C DIR and -h are the
- *      whole syntax.
+ *   2. `--name value`, `--name=value`, `--` (what follows are arguments), -C DIR, -o FORM (for
+ *      --output, where there is one) and -h are the whole syntax.
  *   3. --help wins over everything that is wrong on the same line.
  * Called by main_freshet.c. */
 #include "cli/cli.h"
@@ -356,6 +356,9 @@ static int take_next(struct cli *c, struct line *l)
         c->dir = word[2] ? word + 2 : l->argv[l->at++];
         return CLI_DONE;
     }
+    if (word[1] == 'o' && find_option(c->command, STR("output")))
+        return take_option(c, l,
+                           word[2] ? arena_printf(&c->arena, "--output=%s", word + 2) : "--output");
     return word[1] == '-' ? take_option(c, l, word) : unknown_option(c, word);
 }
 

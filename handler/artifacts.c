@@ -36,6 +36,24 @@ static const char *get(yyjson_val *o, const char *key)
     return s ? s : "";
 }
 
+/* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL: no memory. */
+static const char *plain(struct arena *a, const char *text)
+{
+    CLEANUP(buf_release) struct buf b;
+    buf_init(&b, RUN_MEMORY_MAX);
+    for (const char *p = text; *p; p++) {
+        if ((unsigned char)*p < ' ') /* a new line would begin a block */
+            buf_byte(&b, ' ');
+        else if (*p == '<' || *p == '>' || *p == '&')
+            buf_puts(&b, *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : "&amp;");
+        else if (strchr("\\`*_{}[]()#+-.!|~", *p))
+            buf_printf(&b, "\\%c", *p);
+        else
+            buf_byte(&b, *p);
+    }
+    return buf_rc(&b) == RC_OK ? arena_str(a, buf_view(&b)) : NULL;
+}
+
 static enum rc summary(struct arena *a, const struct outbox_run *r, struct str *ret,
                        struct err *err)
 {
@@ -43,6 +61,9 @@ static enum rc summary(struct arena *a, const struct outbox_run *r, struct str *
     TRY(json_parse(a, r->wal, 0, "a run", &wal, err));
     TRY(json_parse(a, r->manifest, 0, "a run", &man, err));
     TRY(json_parse(a, r->detector, 0, "a run", &det, err));
+    const char *title = plain(a, r->title);
+    if (!title)
+        return err_set(err, RC_NOMEM, "", "no memory for a summary");
     char *text = arena_printf(
         a,
         "# %s: %s\n\n%s, version %lld, found by `%s` on %s, finalized %s.\n\n"
@@ -51,7 +72,7 @@ static enum rc summary(struct arena *a, const struct outbox_run *r, struct str *
         "Beside this file: `detector.json` (what was found), `wal.json` (the ledger's row), "
         "`manifest.json` (the version), `delta_manifest.json` (what changed), "
         "`provenance.prov.jsonld` (PROV-O).\n",
-        r->source_id, get(wal, "change_type"), r->title,
+        r->source_id, get(wal, "change_type"), title,
         (long long)yyjson_get_sint(yyjson_obj_get(wal, "version")), get(det, "detector"),
         get(det, "detected_at"), get(wal, "finalized_at"), get(wal, "run_id"),
         get(wal, "change_event_id"), get(wal, "change_class"), get(man, "sha256"),
@@ -217,12 +238,18 @@ static enum rc see_run(void *ctx, const char *run_id, int64_t at, bool pending, 
     struct walk *w = ctx;
     struct file files[FILES] = {0};
     enum level level;
-    char *dir, text[128];
+    char *dir, text[640];
     if (at < w->oldest || pending)
         return RC_OK;
     arena_reset(&w->a);
     TRY(place_of(&w->a, w->inst, run_id, &dir, err));
-    TRY(render(w->l, &w->a, run_id, files, &level, err));
+    enum rc rc = render(w->l, &w->a, run_id, files, &level, err);
+    if (!w->mend && (rc == RC_NOT_FOUND || rc == RC_INVALID || rc == RC_CORRUPT)) {
+        snprintf(text, sizeof text, "run %s: its folder cannot be made: %s", run_id, err->msg);
+        w->fn(w->ctx, text);
+        return RC_OK;
+    }
+    TRY(rc);
     w->n += !w->mend;
     if (whole(dir, files))
         return RC_OK;

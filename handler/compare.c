@@ -10,11 +10,14 @@
 #define MEMORY_MAX ((size_t)4 << 30) /* the sandbox allows less */
 #define OUTLINE_STEPS 300.0          /* a picture of a shape needs no more */
 #define LEGAL_MAX 40
+#define LOOSE_MAX                                                                                  \
+    10000 /* features without a key that are kept to find out whether they moved at all */
 
 /* A feature that a row of the diff is about. */
 struct kept {
     char digest[SHA256_HEX];
     bool seen, has_shape;
+    bool paired; /* with one of the other side that says the same */
     struct geom shape;
     struct str attributes;
 };
@@ -24,7 +27,7 @@ struct side {
     size_t n, vertices;
 };
 struct totals {
-    int64_t gained, lost, slivers, unmeasured, moved, polygons;
+    int64_t gained, lost, slivers, unmeasured, moved, polygons, same;
     double gained_km2, lost_km2, slivers_km2, moved_m;
     char first[16], last[16]; /* legal dates, ISO; "" for none */
 };
@@ -37,6 +40,7 @@ struct compare {
     struct totals totals;
     yyjson_mut_doc *doc;
     size_t shapes_left;          /* vertices */
+    size_t layers;               /* of the side that has more */
     enum inspect_problem unread; /* why one of both could not be read; PROBLEM_COUNT: both were */
 };
 
@@ -78,11 +82,18 @@ static void settle(struct side *s)
     s->n = n;
 }
 
-/* All pairs, since totals are exact; of the others those that are listed. */
+/* What has no key, and moved ever so little, is a feature removed and another added. */
+static bool may_be_same(const struct diff *d)
+{
+    return d->modified.total == 0 && d->added.total == d->removed.total &&
+           d->added.total <= LOOSE_MAX;
+}
+
+/* All pairs, since totals are exact; of the others those that are listed, or may be the same. */
 static bool want_all(struct compare *c)
 {
     const struct diff *d = &c->diff;
-    size_t others = 2 * (size_t)DIFF_LISTED_MAX, room = d->modified.n + others;
+    size_t most = may_be_same(d) ? LOOSE_MAX : DIFF_LISTED_MAX, room = d->modified.n + 2 * most;
     c->old = (struct side){.arena = &c->arena,
                            .all = arena_zalloc(&c->arena, room * sizeof *c->old.all)};
     c->now = (struct side){.arena = &c->arena,
@@ -93,9 +104,9 @@ static bool want_all(struct compare *c)
         want(&c->old, d->modified.rows[i].old);
         want(&c->now, d->modified.rows[i].now);
     }
-    for (size_t i = 0; i < d->removed.n && i < DIFF_LISTED_MAX; i++)
+    for (size_t i = 0; i < d->removed.n && i < most; i++)
         want(&c->old, d->removed.rows[i].old);
-    for (size_t i = 0; i < d->added.n && i < DIFF_LISTED_MAX; i++)
+    for (size_t i = 0; i < d->added.n && i < most; i++)
         want(&c->now, d->added.rows[i].now);
     settle(&c->old);
     settle(&c->now);
@@ -295,12 +306,20 @@ static void add_movement(struct compare *c, yyjson_mut_val *o, const struct move
     add_patches(c, o, "lost", &m->lost);
 }
 
+static bool says_same(struct compare *c, const struct kept *x, const struct kept *y)
+{
+    return x && y && x->seen && y->seen && x->has_shape && y->has_shape &&
+           str_eq(x->attributes, y->attributes) &&
+           compare_same(&c->scratch, &x->shape, &y->shape, c->options->precision_m);
+}
+
 /* o NULL: beyond the list, counted only. */
 static void compare_pair(struct compare *c, const struct diff_row *row, yyjson_mut_val *o)
 {
     const struct kept *x = find(&c->old, digest_of(row->old)),
                       *y = find(&c->now, digest_of(row->now));
     struct movement m;
+    c->totals.same += diff_moved(row) && says_same(c, x, y);
     if (diff_moved(row)) {
         bool both = x && y && x->has_shape && y->has_shape;
         if (both && compare_shapes(c->valid, &c->scratch, &x->shape, &y->shape, &m)) {
@@ -357,6 +376,65 @@ static void add_single(struct compare *c, yyjson_mut_val *root, const char *key,
     }
 }
 
+static int by_attributes(const void *x, const void *y)
+{
+    const struct kept *a = *(struct kept *const *)x, *b = *(struct kept *const *)y;
+    size_t n = a->attributes.n < b->attributes.n ? a->attributes.n : b->attributes.n;
+    int d = n > 0 ? memcmp(a->attributes.p, b->attributes.p, n) : 0;
+    if (d == 0)
+        d = (a->attributes.n > b->attributes.n) - (a->attributes.n < b->attributes.n);
+    return d ? d : (a->shape.n > b->shape.n) - (a->shape.n < b->shape.n);
+}
+
+/* Of a side that has single features alone: all of them, in the order of what they say. */
+static struct kept **in_order(struct compare *c, const struct side *s)
+{
+    struct kept **list = arena_alloc(&c->arena, (s->n + 1) * sizeof *list);
+    for (size_t i = 0; list && i < s->n; i++)
+        list[i] = &s->all[i];
+    if (list && s->n > 0)
+        qsort(list, s->n, sizeof *list, by_attributes);
+    return list;
+}
+
+#define LOOSE_STEPS_MAX 2000000 /* pairs that are tried */
+
+/* Each of what was removed has one of what was added that says the same. Several of the same digest are
+ * kept once: then nobody knows. */
+static bool all_same_unkeyed(struct compare *c)
+{
+    const struct diff *d = &c->diff;
+    struct kept **x = in_order(c, &c->old), **y = in_order(c, &c->now);
+    size_t first = 0, steps = 0, n = c->old.n;
+    if (!x || !y || !may_be_same(d) || n != c->now.n || (int64_t)n != d->removed.total)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        bool found = false;
+        while (first < n && by_attributes(&y[first], &x[i]) < 0)
+            first++;
+        for (size_t k = first;
+             k < n && !found && steps++ < LOOSE_STEPS_MAX && by_attributes(&y[k], &x[i]) == 0;
+             k++) {
+            found = !y[k]->paired && says_same(c, x[i], y[k]);
+            y[k]->paired = y[k]->paired || found;
+            arena_reset(&c->scratch);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Does every difference vanish within the precision? Layers have to be one, as a feature of another is
+ * another. */
+static bool all_same(struct compare *c)
+{
+    const struct diff *d = &c->diff;
+    if (d->added.total + d->removed.total == 0)
+        return c->totals.same == d->modified.total;
+    return c->layers == 1 && all_same_unkeyed(c);
+}
+
 static void add_totals(struct compare *c, yyjson_mut_val *root)
 {
     yyjson_mut_doc *d = c->doc;
@@ -371,6 +449,7 @@ static void add_totals(struct compare *c, yyjson_mut_val *root)
     yyjson_mut_obj_add_real(d, o, "slivers_km2", rounded(t->slivers_km2, 1e6));
     yyjson_mut_obj_add_int(d, o, "unmeasured", t->unmeasured);
     yyjson_mut_obj_add_bool(d, o, "all_polygons", t->moved > 0 && t->moved == t->polygons);
+    yyjson_mut_obj_add_bool(d, o, "within_precision", all_same(c));
     json_add_str(d, o, "legal_date_first", *t->first ? t->first : NULL);
     json_add_str(d, o, "legal_date_last", *t->last ? t->last : NULL);
 }
@@ -404,6 +483,9 @@ static enum rc find_pairs(struct compare *c, struct str old, struct str now, ins
     c->unread = unread(then) != PROBLEM_COUNT ? unread(then) : unread(after);
     if (c->unread != PROBLEM_COUNT)
         return RC_OK;
+    size_t before = yyjson_arr_size(yyjson_obj_get(then, "layers")),
+           now_has = yyjson_arr_size(yyjson_obj_get(after, "layers"));
+    c->layers = before > now_has ? before : now_has;
     return diff_of(&c->arena, then, after, INSPECT_LISTED_MAX, &c->diff, err);
 }
 

@@ -5,7 +5,7 @@
  * sandbox, under the same limits. Files are read twice: first for their reports, of which diff makes
  * pairs, then again to keep the features of the pairs, so that memory goes with what changed.
  *
- *   {"compare_version","reason":null,"totals":{…},"added":[…],"removed":[…],"modified":[…]}
+ *   {"compare_version","reason":null,"totals":{…,"within_precision"},"added":[…],"removed":[…],"modified":[…]}
  *
  * Invariants
  *   1. (I9) Pure, like inspection.
@@ -14,7 +14,9 @@
  *      attributes of one feature, COMPARE_SHAPES_MAX vertices in all shapes, texts of
  *      COMPARE_TEXT_MAX bytes. Totals are over all pairs; "unmeasured" counts those beyond
  *      COMPARE_KEPT_MAX vertices or that GEOS gave up on.
- *   4. When there is nothing to measure with, reason is a code of inspect_problems.def, and there are
+ *   4. within_precision: the features are the same, all but for coordinates that moved by no more than
+ *      precision_m (compare_same), and attributes are equal. When in doubt it is false.
+ *   5. When there is nothing to measure with, reason is a code of inspect_problems.def, and there are
  *      no lists.
  * Called by inspect_child; compare_unread by whoever watches it. */
 #ifndef FRESHET_HANDLER_COMPARE_H

@@ -23,8 +23,10 @@ bool compare_copy(struct arena *a, const struct geom *g, struct geom *ret)
     *ret = (struct geom){.n = g->n,
                          .n_rings = g->n_rings,
                          .n_parts = g->n_parts,
+                         .has_z = g->has_z,
                          .x = copy_of(a, g->x, g->n * sizeof *g->x, &ok),
                          .y = copy_of(a, g->y, g->n * sizeof *g->y, &ok),
+                         .z = g->has_z ? copy_of(a, g->z, g->n * sizeof *g->z, &ok) : NULL,
                          .rings = copy_of(a, g->rings, g->n_rings * sizeof *g->rings, &ok),
                          .parts = copy_of(a, g->parts, g->n_parts * sizeof *g->parts, &ok)};
     return ok;
@@ -245,6 +247,110 @@ static bool in_metres(struct arena *a, const struct geom *g, struct scale k, str
         ret->y[i] *= k.y;
     }
     return true;
+}
+
+/* ---- the same, within a distance -------------------------------------------------------------- */
+
+#define SAME_STEPS_MAX                                                                             \
+    (1u << 24) /* vertices looked at for one pair; then it counts as another shape */
+
+/* Two shapes, and how far apart their vertices may be. */
+struct close {
+    const struct geom *old, *now;
+    double x, y, z; /* in degrees, and metres of height */
+    size_t steps;
+};
+
+static bool near_to(struct close *c, size_t i, size_t k)
+{
+    c->steps++;
+    return fabs(c->old->x[i] - c->now->x[k]) <= c->x && fabs(c->old->y[i] - c->now->y[k]) <= c->y &&
+           (!c->old->has_z || fabs(c->old->z[i] - c->now->z[k]) <= c->z);
+}
+
+/* n vertices, one by one; those of now from its k-th on, round and round, forward or back. */
+static bool same_from(struct close *c, struct geom_ring r, struct geom_ring q, size_t n, size_t k,
+                      bool back)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!near_to(c, r.at + i, q.at + (back ? k + n - i : k + i) % n))
+            return false;
+    return true;
+}
+
+static bool is_closed(const struct geom *g, struct geom_ring r)
+{
+    size_t last = r.at + r.n - 1;
+    return r.n > 1 && g->x[r.at] == g->x[last] && g->y[r.at] == g->y[last];
+}
+
+/* A line begins where it begins; a ring, whose last vertex is its first again, anywhere. */
+static bool same_ring(struct close *c, struct geom_ring r, struct geom_ring q, bool polygon)
+{
+    if (r.n != q.n)
+        return false;
+    if (!polygon || !is_closed(c->old, r) || !is_closed(c->now, q))
+        return same_from(c, r, q, r.n, 0, false);
+    for (size_t k = 0; k < r.n - 1 && c->steps < SAME_STEPS_MAX; k++)
+        if (same_from(c, r, q, r.n - 1, k, false) || same_from(c, r, q, r.n - 1, k, true))
+            return true;
+    return false;
+}
+
+/* Rings in their order first; then holes in any. used: rings of now that have their partner. */
+static bool same_part(struct close *c, const struct geom_part *p, const struct geom_part *q,
+                      bool *used)
+{
+    bool polygon = p->kind == GEOM_POLYGON;
+    if (p->kind != q->kind || p->n != q->n)
+        return false;
+    memset(used, 0, p->n * sizeof *used);
+    for (size_t i = 0; i < p->n; i++) {
+        bool found = false;
+        for (size_t t = 0; t < p->n && !found && c->steps < SAME_STEPS_MAX; t++) {
+            size_t k = (i + t) % p->n;
+            if (used[k] || (i == 0) != (k == 0)) /* the shell is no hole */
+                continue;
+            found = used[k] =
+                same_ring(c, c->old->rings[p->at + i], c->now->rings[q->at + k], polygon);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool same_parts(struct close *c, bool *used, bool *rings)
+{
+    const struct geom *x = c->old, *y = c->now;
+    for (size_t i = 0; i < x->n_parts; i++) {
+        bool found = false;
+        for (size_t t = 0; t < x->n_parts && !found && c->steps < SAME_STEPS_MAX; t++) {
+            size_t k = (i + t) % x->n_parts;
+            c->steps++;
+            if (!used[k])
+                found = used[k] = same_part(c, &x->parts[i], &y->parts[k], rings);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+bool compare_same(struct arena *a, const struct geom *old, const struct geom *now,
+                  double precision_m)
+{
+    double x[4], y[4];
+    if (old->n != now->n || old->n_parts != now->n_parts || old->n_rings != now->n_rings ||
+        old->has_z != now->has_z || !geom_bounds(old, x) || !geom_bounds(now, y))
+        return false;
+    struct scale k = scale_at((fmin(x[1], y[1]) + fmax(x[3], y[3])) / 2);
+    if (k.x <= 0 || k.y <= 0)
+        return false;
+    struct close c = {old, now, precision_m / k.x, precision_m / k.y, precision_m, 0};
+    bool *used = arena_zalloc(a, old->n_parts * sizeof *used),
+         *rings = arena_zalloc(a, old->n_rings * sizeof *rings);
+    return used && rings && same_parts(&c, used, rings);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

@@ -39,11 +39,15 @@ struct movement {
     double moved_m; /* -1: one of them is empty */
 };
 
-/* A copy in the arena, for as long as that lives; false: no memory. */
+/* A copy in the arena, with heights if it has any, for as long as that lives; false: no memory. */
 bool compare_copy(struct arena *a, const struct geom *g, struct geom *ret);
 /* The same with fewer vertices, told apart at no more than `across` steps of its extent; itself when it
  * cannot be made simpler. */
 struct geom compare_simpler(struct valid *v, struct arena *a, const struct geom *g, double across);
+/* The same parts and rings of the same vertices, wherever they begin, each coordinate within precision_m
+ * of the old one. False also when there are too many ways to try. */
+bool compare_same(struct arena *a, const struct geom *old, const struct geom *now,
+                  double precision_m);
 /* False: too many vertices, or GEOS or memory gave up; then ret tells nothing. */
 bool compare_shapes(struct valid *v, struct arena *a, const struct geom *old,
                     const struct geom *now, struct movement *ret);

@@ -310,21 +310,36 @@ enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t liste
     return RC_OK;
 }
 
+static int64_t wide_patches(yyjson_val *totals)
+{
+    return yyjson_get_sint(yyjson_obj_get(totals, "gained_patches")) +
+           yyjson_get_sint(yyjson_obj_get(totals, "lost_patches"));
+}
+
+/* More than half of the larger side is gained, and as much lost: it lies elsewhere. */
+static bool nothing_stayed(const struct diff *d)
+{
+    double half = fmax(d->area_before, d->area_after) / 2;
+    return half > 0 && d->gained > half && d->lost > half;
+}
+
 void diff_measure(struct diff *d, yyjson_val *compared)
 {
     yyjson_val *t = yyjson_obj_get(compared, "totals");
     if (!t || !d->verdict || yyjson_get_sint(yyjson_obj_get(t, "unmeasured")) > 0)
         return;
     d->measured = true;
+    d->same = yyjson_get_bool(yyjson_obj_get(t, "within_precision"));
     d->gained = d->added_km2 + yyjson_get_num(yyjson_obj_get(t, "gained_km2"));
     d->lost = d->removed_km2 + yyjson_get_num(yyjson_obj_get(t, "lost_km2"));
     bool same_set = d->added.total + d->removed.total == 0;
-    if (!same_set || d->geometries_moved == 0 ||
-        !yyjson_get_bool(yyjson_obj_get(t, "all_polygons")))
-        return;
-    int64_t patches = yyjson_get_sint(yyjson_obj_get(t, "gained_patches")) +
-                      yyjson_get_sint(yyjson_obj_get(t, "lost_patches"));
-    d->verdict = patches > 0 ? "local" : "redigitised";
+    if (same_set && d->same)
+        d->verdict = "reformatted";
+    else if (nothing_stayed(d))
+        d->verdict = "replaced";
+    else if (same_set && d->geometries_moved > 0 &&
+             yyjson_get_bool(yyjson_obj_get(t, "all_polygons")))
+        d->verdict = wide_patches(t) > 0 ? "local" : "redigitised";
 }
 
 bool diff_area_pct(const struct diff *d, double *ret)

@@ -6,9 +6,10 @@
  *
  * Verdicts, the first that holds:
  *   none             same features, fields and CRS
- *   reformatted      same features; fields or CRS are told otherwise
+ *   reformatted      same features, within precision_m; fields or CRS are told otherwise
  *   attributes_only  nothing added or removed, no geometry differs
- *   replaced         less than half of the larger side has a match on the other
+ *   replaced         less than half of the larger side has a match on the other, or, where it was
+ *                    measured, more than half of its area was gained and more than half lost
  *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a patch that
  *                    is wide enough to be one (compare_geom.h). Where nobody measured: at least half
  *                    of all geometries differ, yet the area of none of them by more than DIFF_SHIFT,
@@ -47,6 +48,7 @@ struct diff {
     double gained, lost;            /* -1: nobody knows; net of each feature, unless measured */
     double added_km2, removed_km2;  /* of them, by whole features */
     int64_t geometries_moved;
+    bool same;     /* every difference vanishes within the precision (compare.h, invariant 4) */
     bool measured; /* diff_measure had something to say of every pair */
 };
 

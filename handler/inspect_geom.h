@@ -8,7 +8,8 @@
  *     is at most twice precision_m: no coordinate moves by more than precision_m, and numbers that
  *     were only rounded to fewer digits meet again. (0.01 m gives 7 decimals of a degree.) Steps have
  *     edges: a coordinate that lies on one, and moves ever so little, is another. Data that was
- *     written with that many digits or fewer lies in the middle.
+ *     written with that many digits or fewer lies in the middle; for the rest, a comparison says
+ *     what is the same (compare_same).
  *   - repeated vertices count once; rings have no closing vertex, begin at their smallest vertex,
  *     shells turn left and holes right; holes and parts are sorted. Lines keep their direction.
  *

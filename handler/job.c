@@ -206,6 +206,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
                                                .size_drift_pct = -1};
     struct expectation expect = listing;
     struct summary now;
+    bool same = false;
     summary_none(&now);
     if (!job_is_listing(j)) {
         expectation_of(&j->source, max_bytes(j), &expect);
@@ -223,7 +224,9 @@ static enum rc judge(struct job *j, int fd, struct err *err)
         return count_entries(j, fd, err);
     if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
         return end_byte_only(j, &j->bytes.sha, err);
-    return RC_OK;
+    if (!job_is_listing(j) && !job_is_rollback(j) && j->facts.qa.outcome != VERDICT_FAIL)
+        TRY(job_within_precision(j, fd, &same, err));
+    return same ? end_byte_only(j, &j->bytes.sha, err) : RC_OK;
 }
 
 /* A held run has its bytes in the restricted tier; they are read again, so that what is promoted

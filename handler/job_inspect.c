@@ -82,8 +82,9 @@ static enum rc open_bytes(const struct job *j, int *ret_fd, struct err *err)
                         : err_set(err, RC_IO, "", "cannot open a file: %s", strerror(errno));
 }
 
-/* The delta tells digests alone, and says so, when the sandbox could not measure. */
-static enum rc measure(struct job *j, struct err *err)
+/* fd: of the new bytes, -1: they are to be opened. The delta tells digests alone, and says so, when the
+ * sandbox could not measure. */
+static enum rc measure(struct job *j, int fd, struct err *err)
 {
     const struct job_env *e = j->env;
     CLEANUP(job_close_fd) int old = -1;
@@ -92,22 +93,59 @@ static enum rc measure(struct job *j, struct err *err)
     struct inspection found;
     options_of(j, &o);
     TRY(job_open_head(j, &old, err));
-    TRY(open_bytes(j, &now, err));
-    TRY(inspector_compare(*e->inspector, old, now, &o, &j->reports, &found, err));
-    j->facts.compared = found.root;
+    if (fd < 0)
+        TRY(open_bytes(j, &now, err));
+    TRY(inspector_compare(*e->inspector, old, fd < 0 ? now : fd, &o, &j->reports, &found, err));
+    j->compared = found.root;
     diff_measure(&j->diff, found.root);
     return e->tick ? e->tick(e->tick_ctx, err) : RC_OK;
 }
 
-enum rc job_diff(struct job *j, struct err *err)
+static enum rc differ(struct job *j, int fd, struct err *err)
 {
     const struct diff *d = &j->diff;
-    if (j->facts.qa.now.features < 0)
+    if (j->differed)
         return RC_OK;
     if (j->before.geodata && !j->then)
         TRY(inspect_head(j, err));
     TRY(diff_of(&j->reports, j->then, j->now, DIFF_LISTED_MAX, &j->diff, err));
+    j->differed = true;
+    bool any = d->added.total + d->removed.total + d->modified.total > 0;
+    return d->verdict && any ? measure(j, fd, err) : RC_OK;
+}
+
+enum rc job_diff(struct job *j, struct err *err)
+{
+    if (j->facts.qa.now.features < 0)
+        return RC_OK;
+    TRY(differ(j, -1, err));
     j->facts.diff = &j->diff;
-    bool differ = d->added.total + d->removed.total + d->modified.total > 0;
-    return d->verdict && differ ? measure(j, err) : RC_OK;
+    j->facts.compared = j->compared;
+    return RC_OK;
+}
+
+/* What the content digest tells beside features: fields, CRS, pictures. */
+static bool same_frame(const struct job *j)
+{
+    yyjson_val *x = yyjson_obj_get(j->then, "layers"), *y = yyjson_obj_get(j->now, "layers");
+    size_t n = yyjson_arr_size(x);
+    bool same = n == yyjson_arr_size(y) &&
+                strcmp(j->before.schema_digest, j->facts.qa.now.schema_digest) == 0 &&
+                yyjson_equals(yyjson_obj_get(j->then, "raster"), yyjson_obj_get(j->now, "raster"));
+    for (size_t i = 0; same && i < n; i++)
+        same = yyjson_equals(yyjson_obj_get(yyjson_arr_get(x, i), "crs"),
+                             yyjson_obj_get(yyjson_arr_get(y, i), "crs"));
+    return same;
+}
+
+/* Only where as many features are, so that most changes are not measured before the policy speaks. */
+enum rc job_within_precision(struct job *j, int fd, bool *ret, struct err *err)
+{
+    *ret = false;
+    if (!*j->before.content_digest || !*j->facts.qa.now.content_digest || j->before.features < 0 ||
+        j->before.features != j->facts.qa.now.features)
+        return RC_OK;
+    TRY(differ(j, fd, err));
+    *ret = j->diff.same && same_frame(j);
+    return RC_OK;
 }

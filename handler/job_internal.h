@@ -32,6 +32,8 @@ struct job {
     yyjson_val *now, *then;    /* the report of the bytes, and of the head's; NULL: none */
     struct summary before;     /* of the head, format "" when there is none */
     struct diff diff;          /* from then to now, when both are geodata */
+    yyjson_val *compared;      /* and what was measured between them; NULL: nothing */
+    bool differed;             /* diff is made */
     int vintage_from, vintage; /* of a template */
     struct gate gate;          /* what the policy says, once facts.gate is set */
     struct facts facts;
@@ -64,6 +66,9 @@ bool job_is_listing(const struct job *j);
 MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
 /* Fills diff where the new bytes are layers of features. */
 MUST_CHECK enum rc job_diff(struct job *j, struct err *err);
+/* The bytes of fd, which have another content digest than the head's: do they say the same within the
+ * precision? Steps of the digest have edges, and a coordinate on one may fall to either side. */
+MUST_CHECK enum rc job_within_precision(struct job *j, int fd, bool *ret, struct err *err);
 /* Is what was inspected the content of the head, written otherwise? */
 bool job_same_content(const struct job *j);
 /* The head's bytes, in whatever tier they are. */

@@ -278,6 +278,12 @@ static enum rc read_publication(struct again *g, const struct change *c, struct 
 {
     yyjson_val *entry, *delta;
     const char *hex = "", *media_type = "", *detector = "";
+    if (c->entry.n == 0 || c->delta.n == 0 || c->prov.n == 0)
+        return err_set(
+            err, RC_CORRUPT, "",
+            "run %s has lost its delta, its provenance or its entry: bring them back from a "
+            "backup",
+            c->run_id);
     TRY(json_parse(g->a, c->entry, 0, "a stored entry", &entry, err));
     TRY(json_parse(g->a, c->delta, 0, "a stored delta", &delta, err));
     TRY(json_get_str(entry, "detector", &detector, err));

@@ -119,7 +119,11 @@ enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id, struct
     TRY(query_open(l, Q_OUTBOX_RUN, &q, err, "t", run_id));
     enum rc rc = query_next(l, &q, err);
     if (rc == RC_NOT_FOUND)
-        return err_set(err, rc, "", "no finalized run %s", run_id);
+        return err_set(
+            err, rc, "",
+            "run %s is not finalized, or has lost its delta or its provenance: bring them "
+            "back from a backup",
+            run_id);
     TRY(rc);
     struct outbox_run r = {.source_id = col_text(a, &q, 0),
                            .title = col_text(a, &q, 1),

@@ -7,13 +7,14 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/embedded.h"
 #include "ledger/query.h"
 #include "ledger/replay.h"
 
 static const enum stmt_id rules[] = {
-    Q_V_HEADS,     Q_V_TOMBSTONES, Q_V_ROLLBACKS,      Q_V_BLOBLESS, Q_V_DOCLESS,
-    Q_V_VERSIONS,  Q_V_TWICE,      Q_V_OPEN_DONE,      Q_V_SEQ,      Q_V_FEED,
-    Q_V_SOVEREIGN, Q_V_ASSETS,     Q_V_PUBLIC_MISSING, Q_V_DEPTH};
+    Q_V_HEADLESS,  Q_V_UNLOGGED, Q_V_UNBLOCKED, Q_V_ITEMS,    Q_V_HEADS,          Q_V_TOMBSTONES,
+    Q_V_ROLLBACKS, Q_V_BLOBLESS, Q_V_DOCLESS,   Q_V_VERSIONS, Q_V_TWICE,          Q_V_OPEN_DONE,
+    Q_V_SEQ,       Q_V_FEED,     Q_V_SOVEREIGN, Q_V_ASSETS,   Q_V_PUBLIC_MISSING, Q_V_DEPTH};
 
 struct verify {
     struct ledger *l;
@@ -57,6 +58,61 @@ static enum rc check_foreign(struct verify *v, struct err *err)
                STR_FMT(col_view(&q, 2)));
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
+
+/* ---- the schema -------------------------------------------------------------------------------- */
+
+/* What the migrations make of nothing. NULL: no memory. */
+static sqlite3 *fresh_schema(void)
+{
+    sqlite3 *db = NULL;
+    bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK;
+    for (size_t i = 0; ok && schema_files[i].name; i++)
+        ok = sqlite3_exec(db, schema_files[i].text, NULL, NULL, NULL) == SQLITE_OK;
+    if (ok)
+        return db;
+    sqlite3_close(db);
+    return NULL;
+}
+
+/* The text that this ledger has of a table, index or trigger; RC_NOT_FOUND: it has none. */
+static enum rc same_part(struct verify *v, struct str what, struct str sql, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(v->l, Q_V_SCHEMA, &q, err, ""));
+    while ((rc = query_next(v->l, &q, err)) == RC_OK)
+        if (str_eq(col_view(&q, 0), what)) {
+            if (!str_eq(col_view(&q, 1), sql))
+                report(v, "the schema has another %.*s", STR_FMT(what));
+            return RC_OK;
+        }
+    if (rc == RC_NOT_FOUND)
+        report(v, "the schema lacks %.*s", STR_FMT(what));
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
+/* Triggers and indexes hold invariants, so that who drops one can do what it forbids. What an operator
+ * added, an index say, does no harm. */
+static enum rc check_schema(struct verify *v, struct err *err)
+{
+    static const char sql[] = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE"
+                              " name NOT LIKE 'sqlite_%' ORDER BY 1";
+    sqlite3 *db = fresh_schema();
+    sqlite3_stmt *s = NULL;
+    enum rc rc = db && sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK
+                     ? RC_OK
+                     : err_set(err, RC_NOMEM, "", "no memory for the schema");
+    while (rc == RC_OK && sqlite3_step(s) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(s, 1);
+        rc = same_part(v, str_of((const char *)sqlite3_column_text(s, 0)), str_of(text ? text : ""),
+                       err);
+    }
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return rc;
+}
+
+/* ---- the log ----------------------------------------------------------------------------------- */
 
 static enum rc check_replay_row(void *ctx, const struct replay_row *r, struct err *err)
 {
@@ -158,6 +214,7 @@ enum rc ledger_verify(struct ledger *l, const char *store_dir, bool deep,
     TRY(check_integrity(&v, err));
     TRY(check_foreign(&v, err));
     TRY(replay_each(l, check_replay_row, &v, err));
+    TRY(check_schema(&v, err));
     TRY(check_blobs(&v, err));
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         TRY(check_rule(&v, rules[i], err));

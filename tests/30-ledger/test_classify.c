@@ -131,6 +131,41 @@ static void written_otherwise_is_no_news(void **state)
     assert_int_equal(feed_length(), 1);
 }
 
+#define DOT(name, x, y)                                                                            \
+    LIST("{\"type\":\"Feature\",\"properties\":{\"GEOID\":\"1\",\"name\":\"" name                  \
+         "\"},\"geometry\":{\"type\":\"Point\",\"coordinates\":[" x "," y "]}}")
+
+/* A coordinate on the edge of a step of the digest, which moved by less than a millimetre: for keyed
+ * features and others. One that moved by more than the precision is news, as is another attribute. */
+static void noise_on_an_edge(const char *declared)
+{
+    struct source s = counties("public", declared);
+    struct work_counts n;
+    promoted(&s, DOT("a", "10.00000004999", "50"));
+    for (int round = 0; round < 2; round++) { /* the second time, the form is known */
+        struct change c = change_of(arrives(&s, DOT("a", "10.00000005001", "50"), &n));
+        assert_string_equal(c.reason, "BYTE_ONLY");
+        assert_int_equal(c.qa.n > 0, round == 0);
+    }
+    assert_head(&s, 1, DOT("a", "10.00000004999", "50"));
+    promoted(&s, DOT("a", "10.0000003", "50"));
+    promoted(&s, DOT("b", "10.0000003", "50"));
+    assert_head(&s, 3, DOT("b", "10.0000003", "50"));
+    assert_int_equal(feed_length(), 3);
+}
+
+static void noise_of_keyed_features(void **state)
+{
+    (void)state;
+    noise_on_an_edge(KEYED);
+}
+
+static void noise_of_other_features(void **state)
+{
+    (void)state;
+    noise_on_an_edge("");
+}
+
 static int64_t noise(void)
 {
     return ask_number("SELECT sum(n) FROM noise_days WHERE kind = 'byte_only'");
@@ -285,6 +320,19 @@ static void another_file_is_a_replacement(void **state)
         promoted(&s, LIST(ADAMS "," SHAPE("31001", "A", 1, 1, 2, 2) "," SHAPE(
                          "31003", "B", 2, 1, 3, 2) "," SHAPE("31005", "C", 3, 1, 4, 2)));
     assert_delta(event, "replaced", 3, 3, 0);
+}
+
+static void what_lies_elsewhere_is_replaced(void **state)
+{
+    struct source s = counties("public", KEYED);
+    (void)state;
+    promoted(&s, COUNTIES);
+    const char *event =
+        promoted(&s, LIST(SHAPE("20001", "Adams", 2, 38, 3, 39) "," SHAPE(
+                         "20003", "Barton", 3, 38, 4,
+                         39) "," SHAPE("20005", "Clark", 4, 38, 5, 39) "," SHAPE("20007", "Douglas",
+                                                                                 5, 38, 6, 39)));
+    assert_delta(event, "replaced", 0, 0, 4);
 }
 
 static void other_fields_are_another_schema(void **state)
@@ -458,6 +506,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {T(written_otherwise_is_no_news),
                                        T(noise_is_not_held),
+                                       T(noise_of_keyed_features),
+                                       T(noise_of_other_features),
                                        T(a_known_form_is_not_read_again),
                                        T(a_new_declaration_forgets_the_forms),
                                        T(first_version_adds_all),
@@ -466,6 +516,7 @@ int main(void)
                                        T(without_a_key_shapes_are_matched),
                                        T(redrawn_is_not_moved),
                                        T(another_file_is_a_replacement),
+                                       T(what_lies_elsewhere_is_replaced),
                                        T(other_fields_are_another_schema),
                                        T(there_and_back),
                                        T(generalized_tells_totals_alone),

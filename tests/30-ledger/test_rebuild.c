@@ -332,6 +332,104 @@ static void changed_level_rebuilds_the_same(void **state)
     }
 }
 
+/* ---- what verify notices ------------------------------------------------------------------------ */
+
+static void copy_db(const char *from, const char *to)
+{
+    sqlite3 *x, *y;
+    assert_int_equal(sqlite3_open(from, &x), SQLITE_OK);
+    assert_int_equal(sqlite3_open(to, &y), SQLITE_OK);
+    sqlite3_backup *b = sqlite3_backup_init(y, "main", x, "main");
+    assert_non_null(b);
+    assert_int_equal(sqlite3_backup_step(b, -1), SQLITE_DONE);
+    sqlite3_backup_finish(b);
+    sqlite3_close(x);
+    sqlite3_close(y);
+}
+
+static void count_problem(void *ctx, const char *sentence)
+{
+    ++*(int *)ctx;
+    if (*(int *)ctx == 1)
+        print_message("%s\n", sentence);
+}
+
+static int problems(void)
+{
+    struct verify_counts counts;
+    int n = 0;
+    const char *store = arena_printf(&fix_arena, "%s/store", fix_dir);
+    OK(ledger_verify(led, store, false, count_problem, &n, &counts, &fix_err));
+    OK(rebuild_check(led, &inst, 9000000, count_problem, &n, &fix_err));
+    return n;
+}
+
+static void do_all(const char *sql)
+{
+    sqlite3 *db;
+    const char *path = arena_printf(&fix_arena, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+#define TRIGGER                                                                                    \
+    "CREATE TRIGGER replay_append_d BEFORE DELETE ON replay_log BEGIN SELECT RAISE (ABORT, "       \
+    "'append-only'); END;"
+#define UNLOCKED(sql) "DROP TRIGGER replay_append_d;" sql ";" TRIGGER
+
+/* Whatever somebody with a shell of SQLite does to it. */
+static void damage_is_noticed(void **state)
+{
+    static const char *const damage[] = {
+        "DROP TRIGGER replay_append_d",
+        "DROP INDEX blocks_live",
+        UNLOCKED("DELETE FROM replay_log WHERE seq >= (SELECT max(seq) FROM replay_log"
+                 " WHERE kind = 'run.promoted')"),
+        UNLOCKED("DELETE FROM replay_log WHERE seq > 3"),
+        UNLOCKED("DELETE FROM replay_log"),
+        "DELETE FROM heads WHERE src_no = 1",
+        "DELETE FROM deltas",
+        "DELETE FROM prov_bundles",
+        "UPDATE stac_items SET doc = '{}'",
+        "DELETE FROM public_changes WHERE seq = 2",
+        "DELETE FROM public_changes WHERE seq = (SELECT max(seq) FROM public_changes)",
+        "UPDATE public_changes SET doc = '{}' WHERE seq = 2",
+        "UPDATE public_changes SET change_type = 'deleted' WHERE seq = 2",
+        "DELETE FROM public_items WHERE item_id = 'open-v1'",
+        "DELETE FROM public_deltas",
+        "DELETE FROM public_prov",
+        "DELETE FROM public_collections",
+        "DELETE FROM public_assets",
+        "DELETE FROM public_extents",
+        "UPDATE public_extents SET items = 99",
+        "DELETE FROM public_heads",
+        "UPDATE public_heads SET version = 99",
+        "DELETE FROM public_items_box",
+        "UPDATE public_deltas SET doc = '{}'",
+        "UPDATE public_prov SET doc = '{}'",
+        "UPDATE public_sources SET doc = '{}'",
+        "UPDATE public_items SET west = 0 WHERE item_id = 'grid-v1'"};
+    const char *ours = arena_printf(&fix_arena, "%s/ledger.db", fix_dir),
+               *kept = arena_printf(&fix_arena, "%s/kept.db", fix_dir);
+    (void)state;
+    populate();
+    assert_int_equal(problems(), 0);
+    const char *before = dump(true);
+    copy_db(ours, kept);
+    for (size_t i = 0; i < ARRAY_LEN(damage); i++) {
+        do_all(damage[i]);
+        const char *damaged = dump(true);
+        if (problems() == 0)
+            fail_msg("not noticed: %s", damage[i]);
+        assert_string_equal(dump(true), damaged); /* the check wrote nothing that is kept */
+        copy_db(kept, ours);
+        assert_string_equal(dump(true), before);
+    }
+    assert_int_equal(problems(), 0);
+}
+
 static void failure_in_the_middle_leaves_everything(void **state)
 {
     struct rebuild_counts n;
@@ -360,6 +458,7 @@ int main(void)
                                        T(pending_counts_what_is_there),
                                        T(withheld_rows_do_not_survive),
                                        T(changed_level_rebuilds_the_same),
+                                       T(damage_is_noticed),
                                        T(failure_in_the_middle_leaves_everything)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

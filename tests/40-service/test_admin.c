@@ -203,6 +203,12 @@ static void admin_takes_a_rollback(void **state)
     assert_int_equal(a.status, 409);
     assert_non_null(strstr(a.body, "{\"field\":\"delta\",\"message\":\"take back dlt_"));
     answer_free(&a);
+    snprintf(path, sizeof path, "{\"delta\":\"%s\",\"reason\":\"other\"}", roads_change.delta_id);
+    a = admin("POST", "/admin/rollbacks", tok_back, path, "key-back");
+    assert_int_equal(a.status, 409); /* for the key, whatever stands before the change */
+    assert_non_null(strstr(a.body, "Idempotency-Key"));
+    assert_null(strstr(a.body, "take back dlt_"));
+    answer_free(&a);
 }
 
 static void admin_hides_sovereign_rollbacks(void **state)

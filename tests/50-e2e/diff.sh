@@ -39,7 +39,7 @@ is "by its id, the same" "$(echo "$out" | jq -c '[.delta_id, .totals.added]')" "
 run 0 freshet diff counties --output geojson
 is "as a map" "$(echo "$out" | jq -c '[.type, (.features | length), .features[0].properties.change, .features[0].geometry.type]')" \
     '["FeatureCollection",2,"added","MultiPolygon"]'
-run 0 freshet diff counties --output html
+run 0 freshet diff counties -o html
 has "as a page" "$out" "<svg viewBox="
 has "with the attributes in words" "$out" "<del>"
 has "that loads nothing" "$out" "default-src .none."

@@ -10,7 +10,7 @@ FRESHET_DIR=$dir
 export FRESHET_DIR
 run 0 freshet init "$dir"
 run 0 freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
-run 0 freshet source add --id county --url "$u/check/county.json"
+run 0 freshet source add --id county --title '<img src=x> [a](b)' --url "$u/check/county.json"
 run 0 freshet source add --id plain --url "$u/check/plain.json" --sensitivity generalized
 run 0 freshet source add --id kept --url "$u/check/no-head.json" --sensitivity restricted
 run 0 freshet check all --wait
@@ -35,9 +35,20 @@ is "to the last byte, stamps and all" "$(public_rows)" "$before"
 was=$(feed)
 sqlite3 "$dir/ledger.db" 'DELETE FROM public_changes; DELETE FROM public_items; DELETE FROM public_sources'
 run 1 freshet verify
+has "what mends it is said" "$err" "run .freshet rebuild."
 run 0 freshet rebuild
 has "what was lost is counted" "$out" '3 sources, 3 mended; 4 changes, 4 mended'
 is "the feed is the same" "$(feed)" "$was"
+run 0 freshet verify
+is "titles are text in a summary" "$(grep -hc '&lt;img src=x&gt; \\\[a\\\]' "$dir"/runs/change-detection/*/summary.md | sort -u)" "$(printf '0\n1')"
+sqlite3 "$dir/ledger.db" "VACUUM INTO '$work/whole.db'; DELETE FROM deltas"
+run 1 freshet verify --json
+is "what is lost for good is told, too" "$(echo "$out" | jq '.problems | map(select(test("lacks its delta"))) | length')" 4
+run 1 freshet verify
+has "and is no matter of a rebuild" "$err" 'from a backup'
+run 1 freshet rebuild
+has "which says why" "$err" "lost its delta"
+sqlite3 "$dir/ledger.db" "ATTACH '$work/whole.db' AS w; INSERT INTO deltas SELECT * FROM w.deltas"
 run 0 freshet verify
 
 # ---- gc -----------------------------------------------------------------------------------------
