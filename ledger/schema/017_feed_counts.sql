@@ -1,4 +1,4 @@
--- 018: how many entries of the feed there are, by blocks of their numbers. Numbers are dense when they are
+-- 017: how many entries of the feed there are, by blocks of their numbers. Numbers are dense when they are
 -- given, but what is withdrawn leaves a gap: how many are left cannot be a subtraction, and counting a
 -- million of rows is too much. A sum of blocks of 4096, of 64, and the rows of one block of 64 is neither.
 CREATE TABLE public_change_counts (
