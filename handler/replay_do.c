@@ -379,7 +379,7 @@ static enum rc do_waiver_revoke(struct replay *p, const struct replay_row *r, st
     if (says_nothing(r))
         return record(p, r, err);
     TRY(read_body(p, r, &body, err));
-    TRY(need(p, body, "by", &by, err));
+    TRY(need(p, body, "reviewer", &by, err));
     TRY(need(p, body, "note", &note, err));
     if (str_to_i64(r->ref, &no) != RC_OK)
         return err_set(err, RC_CORRUPT, "log", "a waiver has no number");

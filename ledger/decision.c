@@ -2,6 +2,7 @@
 #include "ledger/decision.h"
 
 #include "core/json.h"
+#include "ledger/approval.h"
 #include "ledger/query.h"
 
 enum rc decision_add(struct ledger *l, const struct decision *d, struct err *err)
@@ -98,21 +99,6 @@ enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now, int64_
     return ledger_commit(l, err);
 }
 
-static enum rc record_revoked(struct ledger *l, const char *ref, const char *by, const char *note,
-                              int64_t now, struct err *err)
-{
-    CLEANUP(buf_release) struct buf body;
-    buf_init(&body, JSON_MAX);
-    buf_puts(&body, "{\"by\":");
-    json_put_str(&body, str_of(by));
-    buf_puts(&body, ",\"note\":");
-    json_put_str(&body, str_of(note));
-    buf_byte(&body, '}');
-    if (buf_rc(&body) != RC_OK)
-        return err_set(err, RC_NOMEM, "", "no memory for the row of a waiver");
-    return replay_append(l, now, "waiver.revoke", 0, ref, buf_view(&body), err);
-}
-
 static enum rc revoke(struct ledger *l, int64_t no, const char *by, const char *note, int64_t now,
                       struct err *err)
 {
@@ -126,7 +112,7 @@ static enum rc revoke(struct ledger *l, int64_t no, const char *by, const char *
         return err_set(err, RC_CONFLICT, "waiver", "it is over already");
     snprintf(ref, sizeof ref, "%lld", (long long)no);
     TRY(query_run(l, Q_WAIVER_REVOKE, err, "itti", no, by, note, now));
-    return record_revoked(l, ref, by, note, now, err);
+    return approval_log(l, "waiver.revoke", 0, ref, by, note, now, err);
 }
 
 enum rc waiver_revoke(struct ledger *l, int64_t no, const char *by, const char *note, int64_t now,

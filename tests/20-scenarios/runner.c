@@ -120,7 +120,9 @@ static void make_settings(struct play *p, yyjson_val *expect)
         yyjson_mut_obj_add_val(d, o, yyjson_get_str(key), yyjson_val_mut_copy(d, val));
     }
     make_file(p, "freshet.json", written(p, d));
-    make_file(p, "policy.json", STR("{\"version\":\"1\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}}}"));
+    make_file(
+        p, "policy.json",
+        STR("{\"version\":\"1\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}}}"));
 }
 
 static void make_secrets(struct play *p, yyjson_val *expect)

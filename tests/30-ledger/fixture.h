@@ -30,6 +30,10 @@ static struct err fix_err;
 static char fix_dir[64];
 static struct arena fix_arena;
 
+/* Every level, with what an absent member means. */
+#define FIX_LEVELS                                                                                 \
+    "\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}}"
+
 /* The policy of the instance, from now on. */
 static inline void fix_policy(const char *json)
 {
@@ -51,7 +55,8 @@ static inline void fix_make(void)
     struct ledger *l = NULL;
     struct policy p;
     fix_policy(
-        "{\"version\":\"1\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"collections\":{\"tests\":[\"R. Viewer\",\"Reviewer\",\"Steward\"],\"canary-sov-collection\":[\"reviewer\"],\"canary-sov-places\":[\"reviewer\"]}}}");
+        "{\"version\":\"1\"," FIX_LEVELS
+        ",\"stewards\":{\"collections\":{\"tests\":[\"R. Viewer\",\"Reviewer\",\"Steward\"],\"canary-sov-collection\":[\"reviewer\"]}}}");
     OK(ledger_open(fix_dir, LEDGER_WRITE, digest_sha256, &l, &fix_err));
     OK(policy_load(&fix_arena, fix_dir, digest_sha256, &p, &fix_err));
     OK(policy_publish(l, &fix_arena, p.tag, 1, &fix_err));

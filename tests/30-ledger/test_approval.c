@@ -82,8 +82,8 @@ static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
 {
     struct source s;
     (void)state;
-    fix_policy(
-        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
+    fix_policy("{\"version\":\"2\"," FIX_LEVELS
+               ",\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
     const char *event = held_event(&s, "sovereign");
     assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
     assert_rc(decide(led, event, false, "Bob"), RC_FORBIDDEN);
@@ -122,8 +122,8 @@ static void an_approval_does_not_outlive_the_right_to_it(void **state)
 {
     struct source s;
     (void)state;
-    fix_policy(
-        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
+    fix_policy("{\"version\":\"2\"," FIX_LEVELS
+               ",\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
     const char *event = held_event(&s, "restricted");
     OK(decide(led, event, true, "Bob"));
     set(&s, LEVEL_SOVEREIGN, NULL);
@@ -168,8 +168,8 @@ static void a_request_ends_with_the_level_it_was_for(void **state)
     struct source s;
     char id[LEVEL_ID_MAX], late[LEVEL_ID_MAX];
     (void)state;
-    fix_policy(
-        "{\"version\":\"2\",\"levels\":{\"public\":{},\"generalized\":{},\"restricted\":{},\"sovereign\":{}},\"stewards\":{\"sources\":{\"kept\":[\"Bob\"]}}}");
+    fix_policy("{\"version\":\"2\"," FIX_LEVELS
+               ",\"stewards\":{\"sources\":{\"kept\":[\"Bob\"]}}}");
     (void)held_event(&s, "restricted");
     OK(ledger_begin(led, &fix_err));
     OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_PUBLIC, "Ann", "x", 1, id, &fix_err));
