@@ -96,6 +96,7 @@ static enum rc mend_all(struct pass *p, struct err *err)
 {
     int64_t before = rebuild_written(p->l);
     TRY(rebuild_strays(p->l, err));
+    TRY(rebuild_sums(p->l, !p->problem, err));
     p->n.removed = rebuild_written(p->l) - before;
     if (p->problem && p->n.removed)
         report(p, "%lld public rows have nothing behind them, or wrong sums: freshet rebuild",

@@ -9,6 +9,10 @@ static const enum stmt_id strays[] = {
     Q_STRAY_EXTENTS, Q_MEND_EXTENTS, Q_STRAY_HEADS,  Q_MEND_HEADS,        Q_STRAY_ASSETS,
     Q_STRAY_SOURCES, Q_STRAY_FRESH,  Q_STRAY_CHECKS, Q_STRAY_COLLECTIONS, Q_STRAY_DATASETS};
 
+/* What every ledger has; the sums of checks are apart, as an instance without any is right, too. */
+static const enum stmt_id sums[] = {Q_RECOUNT_RUNS, Q_SEED_RUNS, Q_RECOUNT_NOISE, Q_RECOUNT_REPLAYS,
+                                    Q_RECOUNT_PUSHES};
+
 int64_t rebuild_written(const struct ledger *l)
 {
     return sqlite3_total_changes(l->db);
@@ -41,4 +45,11 @@ enum rc rebuild_strays(struct ledger *l, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(strays); i++)
         TRY(query_run(l, strays[i], err, ""));
     return RC_OK;
+}
+
+enum rc rebuild_sums(struct ledger *l, bool checks, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(sums); i++)
+        TRY(query_run(l, sums[i], err, ""));
+    return checks ? query_run(l, Q_RECOUNT_CHECKS, err, "") : RC_OK;
 }

@@ -332,6 +332,27 @@ static void changed_level_rebuilds_the_same(void **state)
     }
 }
 
+/* What rows of sources and changes do not tell: the rows are there again, with what is still known. */
+static void sums_are_counted_again(void **state)
+{
+    (void)state;
+    populate();
+    int64_t runs = ask_number("SELECT n FROM public_runs WHERE result = 'promoted'"),
+            checks = ask_number("SELECT sum(checks) FROM public_check_totals");
+    assert_true(runs > 0 && checks > 0);
+    static const char *const emptied[] = {"runs", "noise", "replays", "pushes", "check_totals"};
+    for (size_t i = 0; i < ARRAY_LEN(emptied); i++)
+        (void)ask_number(arena_printf(&fix_arena, "DELETE FROM public_%s", emptied[i]));
+    assert_true(rebuild_now().removed > 0);
+    assert_int_equal(ask_number("SELECT n FROM public_runs WHERE result = 'promoted'"), runs);
+    assert_int_equal(ask_number("SELECT sum(checks) FROM public_check_totals"), checks);
+    assert_int_equal(ask_number("SELECT count(*) FROM public_runs WHERE result = 'absorbed'"), 1);
+    assert_int_equal(ask_number("SELECT count(*) FROM public_noise"), 2);
+    assert_int_equal(ask_number("SELECT count(*) FROM public_replays"), 2);
+    assert_int_equal(ask_number("SELECT count(*) FROM public_pushes"), 2);
+    assert_intact();
+}
+
 /* ---- what verify notices ------------------------------------------------------------------------ */
 
 static void copy_db(const char *from, const char *to)
@@ -349,9 +370,8 @@ static void copy_db(const char *from, const char *to)
 
 static void count_problem(void *ctx, const char *sentence)
 {
+    (void)sentence;
     ++*(int *)ctx;
-    if (*(int *)ctx == 1)
-        print_message("%s\n", sentence);
 }
 
 static int problems(void)
@@ -458,6 +478,7 @@ int main(void)
                                        T(pending_counts_what_is_there),
                                        T(withheld_rows_do_not_survive),
                                        T(changed_level_rebuilds_the_same),
+                                       T(sums_are_counted_again),
                                        T(damage_is_noticed),
                                        T(failure_in_the_middle_leaves_everything)};
     return cmocka_run_group_tests(tests, NULL, NULL);
