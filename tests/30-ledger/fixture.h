@@ -56,7 +56,7 @@ static inline void fix_make(void)
     struct policy p;
     fix_policy(
         "{\"version\":\"1\"," FIX_LEVELS
-        ",\"stewards\":{\"collections\":{\"tests\":[\"R. Viewer\",\"Reviewer\",\"Steward\"],\"canary-sov-collection\":[\"reviewer\"]}}}");
+        ",\"stewards\":{\"collections\":{\"tests\":[\"R. Viewer\",\"Reviewer\",\"Steward\"],\"canary-sov-collection\":[\"reviewer\"],\"canary-sov-places\":[\"reviewer\"]}}}");
     OK(ledger_open(fix_dir, LEDGER_WRITE, digest_sha256, &l, &fix_err));
     OK(policy_load(&fix_arena, fix_dir, digest_sha256, &p, &fix_err));
     OK(policy_publish(l, &fix_arena, p.tag, 1, &fix_err));
