@@ -249,6 +249,8 @@ static const struct {
     {"POST", "/admin/replays", "{\"since\":\"2026-07-01T00:00:00Z\",\"source\":\"%s\"}"},
     {"POST", "/admin/approvals", "{\"event\":\"%s\",\"decision\":\"approve\",\"note\":\"a test\"}"},
     {"POST", "/admin/dead-letters", "{\"event\":\"%s\",\"action\":\"retry\"}"},
+    {"POST", "/hooks/{source}", "{\"after\":\"%s\"}"},
+    {"OPTIONS", "/hooks/{source}", "%s"},
 };
 
 static const char *body_of(const struct route *r, const char *about)
