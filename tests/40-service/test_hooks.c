@@ -206,7 +206,7 @@ static void nor_by_what_a_body_costs(void **state)
     const char *bodies[] = {huge, deep};
     (void)state;
     memset(huge, ' ', sizeof huge - 1);
-    memcpy(huge, "{}", 2);
+    huge[0] = '{', huge[1] = '}';
     memset(deep, '[', sizeof deep - 1);
     for (size_t b = 0; b < ARRAY_LEN(bodies); b++) {
         struct answer none = deliver("never-was-here", NULL, "z-1", bodies[b]);
@@ -229,13 +229,11 @@ static void nor_by_what_a_body_costs(void **state)
 /* Nanoseconds that intake's processes have worked. */
 static int64_t worked(void)
 {
-    char path[64], text[256];
+    char path[64], children[256], text[256];
     struct str rest, item;
     int64_t sum = 0, n;
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)intake_pid, (int)intake_pid);
-    unit_read(path, text, sizeof text);
-    char children[256];
-    memcpy(children, text, sizeof children);
+    unit_read(path, children, sizeof children);
     for (rest = str_of(children); str_next(&rest, ' ', &item);) {
         struct str line, first;
         if (str_to_i64(str_trim(item), &n) != RC_OK)
