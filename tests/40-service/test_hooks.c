@@ -301,7 +301,7 @@ static void refusing_is_the_same_work(void **state)
     double ratio = (double)closed / (double)none;
     print_message("withheld %lld us, unknown %lld us\n", (long long)closed / 300000,
                   (long long)none / 300000);
-    assert_true(ratio > 0.75 && ratio < 1.33);
+    assert_true(ratio > 0.6 && ratio < 1.7); /* 4 without the toil */
 }
 
 static void a_handshake_tells_of_nothing(void **state)
