@@ -1,8 +1,8 @@
 /* hook_gcs: notifications of Google Cloud Storage, pushed by Pub/Sub with a signed token.
  *
  *   adapter_options   audience   text or list, needed: what the push subscription has as its audience
- *                     email      the service account of the push subscription. With Google's own keys
- *                                whoever has an account there can get a token for any audience, so name it
+ *                     email      needed: the service account of the push subscription. With Google's own
+ *                                keys whoever has an account there can get a token for any audience
  *                     keys       public keys: a JWK set, PEM texts, or PEM texts by key id (jwt.h). Or as
  *                                files of secrets/, named in `secrets`; Google changes its keys every few
  *                                weeks, and intake fetches nothing
@@ -56,6 +56,8 @@ static enum rc keys_of(const struct hook_delivery *d, struct jwt_keys *keys, str
 static enum rc rules_of(const struct hook_delivery *d, struct jwt_rules *r, struct err *err)
 {
     r->email = str_of(hook_option(d, "email", ""));
+    if (r->email.n == 0) /* declared before it had to be */
+        return err_set(err, RC_UNAUTHORIZED, "adapter_options.email", "is not configured");
     TRY(texts_of(d, "issuer", r->issuers, &r->n_issuers, err));
     TRY(texts_of(d, "audience", r->audiences, &r->n_audiences, err));
     if (r->n_issuers > 0)

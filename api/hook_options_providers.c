@@ -284,5 +284,10 @@ enum rc hook_gcs_options(yyjson_val *options, size_t n_secrets, struct err *err)
     if (!yyjson_obj_get(options, "audience"))
         return err_set(err, RC_INVALID, "adapter_options.audience",
                        "is needed: the audience of the push subscription");
+    if (!yyjson_obj_get(options, "email"))
+        return err_set(
+            err, RC_INVALID, "adapter_options.email",
+            "is needed: the service account of the push subscription. Without it whoever "
+            "has an account with the issuer would be believed");
     return check_keys(yyjson_obj_get(options, "keys"), n_secrets, err);
 }

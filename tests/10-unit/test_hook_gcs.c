@@ -73,11 +73,13 @@ static void tokens_open_the_door(void **state)
     world_end(&w);
     assert_rc(asks(OPTIONS, header_with("bearer ", CLAIMS), ours.public_key), RC_OK);
     world_end(&w);
-    snprintf(options, sizeof options, "{\"audience\":[\"x\",\"" AUDIENCE "\"],\"keys\":%.900s}",
+    snprintf(options, sizeof options,
+             "{\"audience\":[\"x\",\"" AUDIENCE "\"],\"email\":\"" EMAIL "\",\"keys\":%.900s}",
              key_set());
     assert_rc(asks(options, header_with("Bearer ", CLAIMS), NULL), RC_OK);
     world_end(&w);
-    assert_rc(asks("{\"audience\":\"" AUDIENCE "\",\"issuer\":\"https://accounts.google.com\"}",
+    assert_rc(asks("{\"audience\":\"" AUDIENCE "\",\"email\":\"" EMAIL
+                   "\",\"issuer\":\"https://accounts.google.com\"}",
                    header_with("Bearer ", CLAIMS), key_set()),
               RC_OK);
     world_end(&w);
@@ -95,10 +97,14 @@ static void nothing_else_does(void **state)
         {OPTIONS, "Basic ", "Bearer", true},
         {OPTIONS, "Bearer", "Bearer", true},
         {OPTIONS, "Bearer ", "no key", false},
-        {NULL, "Bearer ", "audience", true},
-        {"{\"audience\":\"https://other.example\"}", "Bearer ", "audience", true},
-        {"{\"audience\":\"" AUDIENCE "\",\"issuer\":\"https://idp.example\"}", "Bearer ", "issuer",
+        {NULL, "Bearer ", "email", true},
+        {"{\"email\":\"" EMAIL "\"}", "Bearer ", "audience", true},
+        {"{\"audience\":\"" AUDIENCE "\"}", "Bearer ", "email", true},
+        {"{\"audience\":\"https://other.example\",\"email\":\"" EMAIL "\"}", "Bearer ", "audience",
          true},
+        {"{\"audience\":\"" AUDIENCE "\",\"email\":\"" EMAIL
+         "\",\"issuer\":\"https://idp.example\"}",
+         "Bearer ", "issuer", true},
         {"{\"audience\":\"" AUDIENCE "\",\"email\":\"other@x.example\"}", "Bearer ", "account",
          true},
     };
@@ -262,18 +268,22 @@ static void options(void **state)
     (void)state;
     static const struct declared cases[] = {
         {OPTIONS, 1, NULL},
-        {"{\"audience\":[\"a\",\"b\"],\"issuer\":[\"https://idp.example\"]}", 1, NULL},
-        {"{\"audience\":\"a\",\"keys\":[{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}]}", 0,
+        {"{\"audience\":[\"a\",\"b\"],\"email\":\"x@y\",\"issuer\":[\"https://idp.example\"]}", 1,
          NULL},
+        {"{\"audience\":\"a\"}", 1, "adapter_options.email"},
+        {"{\"audience\":\"a\",\"email\":\"x@y\",\"keys\":[{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}]}",
+         0, NULL},
         {NULL, 1, "adapter_options.audience"},
         {"{}", 1, "adapter_options.audience"},
         {"{\"audience\":\"\"}", 1, "adapter_options.audience"},
         {"{\"audience\":[]}", 1, "adapter_options.audience"},
         {"{\"audience\":[7]}", 1, "adapter_options.audience"},
         {OPTIONS, 0, "adapter_options.keys"},
-        {"{\"audience\":\"a\",\"keys\":{\"keys\":[]}}", 0, "adapter_options.keys"},
-        {"{\"audience\":\"a\",\"keys\":\"secret\"}", 1, "adapter_options.keys"},
-        {"{\"audience\":\"a\",\"keys\":[{\"kty\":\"EC\"}]}", 0, "adapter_options.keys"},
+        {"{\"audience\":\"a\",\"email\":\"x@y\",\"keys\":{\"keys\":[]}}", 0,
+         "adapter_options.keys"},
+        {"{\"audience\":\"a\",\"email\":\"x@y\",\"keys\":\"secret\"}", 1, "adapter_options.keys"},
+        {"{\"audience\":\"a\",\"email\":\"x@y\",\"keys\":[{\"kty\":\"EC\"}]}", 0,
+         "adapter_options.keys"},
         {"{\"audience\":\"a\",\"email\":5}", 1, "adapter_options.email"},
         {"{\"audience\":\"a\",\"alg\":\"none\"}", 1, "adapter_options.alg"},
     };

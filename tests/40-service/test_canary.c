@@ -253,6 +253,8 @@ static const struct {
     {"POST", "/admin/approvals", "{\"event\":\"%s\",\"decision\":\"approve\",\"note\":\"a test\"}"},
     {"POST", "/hooks/{source}", "{\"about\":\"%s\"}"},
     {"POST", "/admin/dead-letters", "{\"event\":\"%s\",\"action\":\"retry\"}"},
+    {"POST", "/hooks/{source}", "{\"after\":\"%s\"}"},
+    {"OPTIONS", "/hooks/{source}", "%s"},
 };
 
 static const char *body_of(const struct route *r, const char *about)

@@ -206,7 +206,7 @@ static void nor_by_what_a_body_costs(void **state)
     const char *bodies[] = {huge, deep};
     (void)state;
     memset(huge, ' ', sizeof huge - 1);
-    memcpy(huge, "{}", 2);
+    huge[0] = '{', huge[1] = '}';
     memset(deep, '[', sizeof deep - 1);
     for (size_t b = 0; b < ARRAY_LEN(bodies); b++) {
         struct answer none = deliver("never-was-here", NULL, "z-1", bodies[b]);
@@ -222,6 +222,86 @@ static void nor_by_what_a_body_costs(void **state)
             }
         answer_free(&none);
     }
+}
+
+/* ---- what time tells ---------------------------------------------------------------------------- */
+
+/* Nanoseconds that intake's processes have worked. */
+static int64_t worked(void)
+{
+    char path[64], children[256], text[256];
+    struct str rest, item;
+    int64_t sum = 0, n;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)intake_pid, (int)intake_pid);
+    unit_read(path, children, sizeof children);
+    for (rest = str_of(children); str_next(&rest, ' ', &item);) {
+        struct str line, first;
+        if (str_to_i64(str_trim(item), &n) != RC_OK)
+            continue;
+        snprintf(path, sizeof path, "/proc/%lld/schedstat", (long long)n);
+        unit_read(path, text, sizeof text);
+        line = str_of(text);
+        if (str_next(&line, ' ', &first) && str_to_i64(first, &n) == RC_OK)
+            sum += n;
+    }
+    return sum;
+}
+
+/* A token that is signed by nobody: as long as a signature of RSA with 2048 bits. */
+static const char *token(void)
+{
+    char sig[343];
+    memset(sig, 'B', 341);
+    memcpy(sig + 341, "A", 2);
+    return arena_printf(&fix_arena, "HTTP_AUTHORIZATION=Bearer eyJhbGciOiJSUzI1NiJ9.e30.%s", sig);
+}
+
+static int64_t work_of(const char *source, const char *header)
+{
+    int64_t before = worked();
+    for (int i = 0; i < 20; i++) {
+        struct answer a =
+            ask_at(intake_sock, &(struct ask){.method = "POST",
+                                              .path = arena_printf(&fix_arena, "/hooks/%s", source),
+                                              .type = "application/json",
+                                              .body = "{}",
+                                              .headers = {header}});
+        assert_int_equal(a.status, 404);
+        answer_free(&a);
+    }
+    return worked() - before;
+}
+
+/* A signature of RSA costs more than all else of a refusal. In turns, so that what else runs here counts for
+ * both alike. */
+static void refusing_is_the_same_work(void **state)
+{
+    char n[343], json[1024];
+    int64_t none = 0, closed = 0;
+    (void)state;
+    memset(n, '_', 341);
+    memcpy(n + 341, "w", 2);
+    snprintf(
+        json, sizeof json,
+        "{\"id\":\"canary-sov-token\",\"url\":\"https://x.example/t\",\"sensitivity\":\"sovereign\","
+        "\"collection\":\"canary-sov-collection\",\"detector\":\"event\",\"adapter\":\"gcs\","
+        "\"adapter_options\":{\"audience\":\"a\",\"email\":\"x@y\",\"keys\":[{\"kty\":\"RSA\","
+        "\"n\":\"%s\",\"e\":\"AQAB\"}]}}",
+        n);
+    struct source s = fix_source(led, json);
+    OK(ledger_begin(led, &fix_err));
+    OK(project_source(led, &inst, &s, clock_now(), &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    const char *header = token();
+    (void)work_of("canary-sov-token", header);
+    for (int i = 0; i < 15; i++) {
+        closed += work_of("canary-sov-token", header);
+        none += work_of("never-was-here", header);
+    }
+    double ratio = (double)closed / (double)none;
+    print_message("withheld %lld us, unknown %lld us\n", (long long)closed / 300000,
+                  (long long)none / 300000);
+    assert_true(ratio > 0.6 && ratio < 1.7); /* 4 without the toil */
 }
 
 static void a_handshake_tells_of_nothing(void **state)
@@ -402,6 +482,7 @@ int main(void)
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
         TEST(nor_by_what_a_body_costs),
+        TEST(refusing_is_the_same_work),
         TEST(a_handshake_tells_of_nothing),
         TEST(a_challenge_is_answered),
         TEST(secrets_are_live_while_they_are_there),
