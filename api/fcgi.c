@@ -271,6 +271,15 @@ static bool send_answer(const struct server *s, const struct slot *t, bool with_
     return !o.broken;
 }
 
+/* To the record that ends the input. Behind a large body it comes by itself, and left in the socket it
+ * would stand before the next request of the connection, which libfcgi would then close. */
+static void read_to_end(FCGX_Stream *in)
+{
+    char rest[512];
+    while (FCGX_GetStr(rest, sizeof rest, in) > 0)
+        ;
+}
+
 static void read_request(const struct server *s, struct slot *t)
 {
     struct intake in = {.r = &t->r};
@@ -278,6 +287,7 @@ static void read_request(const struct server *s, struct slot *t)
     t->r = (struct req){.arena = &t->arena};
     take_env(&in, t->q.envp);
     take_body(s->f, &in, read_fcgx, t->q.in);
+    read_to_end(t->q.in);
     answer(s->f, &in, &t->w);
 }
 
