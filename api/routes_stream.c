@@ -54,6 +54,8 @@ enum rc stream_open(struct req *r, struct resp *w, struct err *err)
     enum rc rc = feed_check_cursor(&q, &m, &first_seq, err);
     if (rc == RC_GONE)
         feed_tell_first(w, first_seq);
+    if (rc == RC_INVALID && r->last_event_id.n)
+        return err_set(err, rc, "Last-Event-ID", "lies in the future of this feed");
     TRY(rc);
     w->cache_control = "no-store";
     resp_header(w, "X-Accel-Buffering", "no");

@@ -80,6 +80,8 @@ MUST_CHECK enum rc stac_put_fields(struct buf *out, struct str doc, const struct
                                    struct err *err);
 /* This page's address with another token; NULL: without. */
 void stac_put_self(struct buf *b, const struct req *r, const char *token);
+/* The day of a moment that may be that of a withdrawal, which nobody is told. -1 stays. */
+int64_t stac_day(int64_t at);
 /* Validators from the body itself. at: newest date in it, -1 unknown. */
 MUST_CHECK enum rc stac_finish(struct req *r, struct resp *w, int64_t at, struct err *err);
 /* Child links of the root, or whole children with a comma between. */

@@ -1,6 +1,8 @@
 /* stac_doc: pieces that several routes write: links, items, collections, a selection of fields. */
 #include "api/stac.h"
 
+#include "core/clock.h"
+
 #include <stdarg.h>
 
 #define SELECT_MEMORY (4u << 20) /* one item with what is made of it */
@@ -231,6 +233,11 @@ void stac_put_self(struct buf *b, const struct req *r, const char *token)
     }
 }
 
+int64_t stac_day(int64_t at)
+{
+    return at < 0 ? at : at - at % DAY_MS;
+}
+
 enum rc stac_finish(struct req *r, struct resp *w, int64_t at, struct err *err)
 {
     struct public_meta m = {0};
@@ -238,7 +245,7 @@ enum rc stac_finish(struct req *r, struct resp *w, int64_t at, struct err *err)
     struct etag e = etag_start(m.policy_version, r->base);
     etag_str(&e, buf_view(&w->body));
     etag_set(&e, w);
-    w->last_modified = at >= 0 ? at : m.changed_at;
+    w->last_modified = at >= 0 ? at : stac_day(m.changed_at);
     w->etag_only = true; /* what goes away moves no date */
     return RC_OK;
 }

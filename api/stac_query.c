@@ -380,11 +380,11 @@ static enum rc body_text(const char *name, yyjson_val *v, struct str *ret, struc
     return ret->p ? RC_OK : err_set(err, RC_INVALID, name, "must be a string");
 }
 
-static enum rc body_member(struct req *r, struct str key, yyjson_val *v, yyjson_val *body,
+static enum rc body_member(struct req *r, yyjson_val *name, yyjson_val *v, yyjson_val *body,
                            struct stac_query *q, struct err *err)
 {
     struct arena *a = r->arena;
-    struct str text;
+    struct str key = str_val(name), text;
     if (str_is(key, "collections"))
         return body_list(a, "collections", v, STAC_LIST_MAX, &q->q.collections, &q->q.n_collections,
                          err);
@@ -411,7 +411,8 @@ static enum rc body_member(struct req *r, struct str key, yyjson_val *v, yyjson_
     if (str_is(key, "token"))
         return body_text("token", v, &q->token, err);
     if (!str_is(key, "datetime"))
-        return err_set(err, RC_INVALID, "", "the body has a member that a search does not take");
+        return err_set(err, RC_INVALID, str_is_clean(key) ? yyjson_get_str(name) : "",
+                       "is not a member of a search");
     TRY(body_text("datetime", v, &text, err));
     return stac_datetime(a, text, &q->q.from, &q->q.until, err);
 }
@@ -423,7 +424,8 @@ static enum rc body_of(struct req *r, yyjson_val **ret, struct err *err)
     struct str type = r->content_type, head;
     if (!str_next(&type, ';', &head) || !str_ieq(str_trim(head), STR("application/json")))
         return err_set(err, RC_MEDIA_TYPE, "Content-Type", "must be application/json");
-    if (json_parse(r->arena, r->body, 0, "the body", ret, err) != RC_OK || !yyjson_is_obj(*ret))
+    TRY(json_parse(r->arena, r->body, 0, "the body", ret, err));
+    if (!yyjson_is_obj(*ret))
         return err_set(err, RC_INVALID, "", "the body is not a JSON object");
     return RC_OK;
 }
@@ -439,7 +441,7 @@ enum rc stac_query_post(struct req *r, struct stac_query *ret, yyjson_val **ret_
     {
         bool null = yyjson_is_null(v) && strcmp(yyjson_get_str(key), "fields") != 0;
         if (!null)
-            TRY(body_member(r, str_val(key), v, body, ret, err));
+            TRY(body_member(r, key, v, body, ret, err));
     }
     v = yyjson_obj_get(body, "intersects");
     if (v && !yyjson_is_null(v))

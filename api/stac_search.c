@@ -141,7 +141,7 @@ static enum rc fill(struct page *p, struct resp *w, yyjson_val *body, struct err
     TRY(put_links(b, p, body, err));
     buf_printf(b, ",\"numberMatched\":%lld,\"numberReturned\":%lld}", (long long)matched,
                (long long)p->n);
-    w->last_modified = p->newest >= 0 ? p->newest : m.changed_at;
+    w->last_modified = p->newest >= 0 ? p->newest : stac_day(m.changed_at);
     w->etag_only = true;
     etag_int(&p->etag, matched);
     etag_int(&p->etag, p->more);

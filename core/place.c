@@ -206,8 +206,10 @@ enum rc place_from_bbox(struct arena *a, const double *v, size_t n, struct place
     for (size_t i = 0; i < n; i++)
         if (!isfinite(v[i]))
             return err_set(err, RC_INVALID, "bbox", "must be numbers");
-    if (s > t || (n == 6 && v[2] > v[5]))
+    if (s > t)
         return err_set(err, RC_INVALID, "bbox", "its south lies north of its north");
+    if (n == 6 && v[2] > v[5])
+        return err_set(err, RC_INVALID, "bbox", "its lower height lies above its upper height");
     if (fabs(w) > 180 || fabs(e) > 180 || fabs(s) > 90 || fabs(t) > 90)
         return err_set(err, RC_INVALID, "bbox",
                        "must lie within -180, -90, 180, 90: west, south, east, north");

@@ -76,6 +76,13 @@ is "and by POST" "$(cat "$work/posted")" "$(cat "$work/ids")"
 is "a token of another order is refused" "$(status "$base/stac/search?sortby=title&token=$(get "$base/stac/search?limit=3" |
     jq -r '.links[] | select(.rel == "next") | .href' | sed 's/.*token=//')")" 400
 
+# ---- errors of a body name what is wrong ----------------------------------------------------------------
+wrong() { post "$1" | jq -r '.status, .detail, .errors[].field' | tr '\n' ' '; }
+has "a member that there is none of" "$(wrong '{"zzz":1}')" '^400 .* zzz $'
+has "nesting" "$(wrong "{\"filter\":$(printf '%0100d' 0 | tr 0 '[')$(printf '%0100d' 0 | tr 0 ']')}")" '^400 .*nested deeper'
+has "JSON that is none" "$(wrong '{"limit":')" '^400 .*not valid JSON'
+has "heights the wrong way round" "$(wrong '{"bbox":[0,0,5,1,1,4]}')" '^400 .*height.* bbox $'
+
 # ---- the tree -------------------------------------------------------------------------------------------
 : >"$work/tree"
 todo=$base/stac
@@ -93,6 +100,12 @@ while [ -n "$todo" ]; do
 done
 is "every item is reachable from the root, once" "$(sort "$work/tree")" "$(sort "$work/ids")"
 if [ "$widest" -le 22 ]; then pass "no document has many links"; else fail "a document has $widest links"; fi
+
+# ---- dates tell no moment of a withdrawal ---------------------------------------------------------------
+modified() { get -I "$1" | tr -d '\r' | sed -n 's/^Last-Modified: //p'; }
+for path in /stac "/stac/search?ids=nothing-v1"; do
+    has "of $path the day alone is told" "$(modified "$base$path")" ' 00:00:00 GMT$'
+done
 
 c=$(get "$base/stac/search?limit=1&filter=geometry%20IS%20NOT%20NULL" | jq -r '.features[0].collection')
 # ---- schemas ---------------------------------------------------------------------------------------------
