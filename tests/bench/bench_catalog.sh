@@ -58,6 +58,7 @@ front() { # DIR RUN CACHE WWW: nginx for the instance DIR with its own files in 
     mkdir -p "$2/log" "$1/log" "$1/run" "$1/store/public"
     sed -e "s#@DIR@/run/nginx.pid#$2/nginx.pid#; s#@DIR@/run/cache#$2/cache#; s#@DIR@/run/tmp#$2/tmp#; s#@DIR@/log#$2/log#g" \
         -e "s#@DIR@#$1#g; s#@WWW@#$4#g; s#@PORT@#$at#g; s#@WORKERS@#$workers#g" \
+        -e "s#@CONNECTIONS@#4096#g; s#@INTAKE_KEEPALIVE@#1#g; s#@HOOK_BODY_MAX@#65536#g; s#@HOOK_[A-Z_]*@#100#g" \
         -e "s#@KEEPALIVE@#$keepalive#g; s#@BODY_MAX@#65536#g; s#@CACHE@#$3#g; s#@CACHE_S@#1#g" \
         -e "s#@USER_LINE@#$([ "$(id -u)" != 0 ] || echo "user root;")#g" nginx/nginx.conf.in > "$2/nginx.conf"
     nginx -e "$2/log/error.log" -c "$2/nginx.conf" -p "$2" &
