@@ -50,7 +50,7 @@ MUST_CHECK enum rc streams_new(struct ledger *l, const struct instance *inst, st
                                struct err *err);
 void streams_free(struct streams **s);
 /* Reads which sources have one (now and then), connects, reads what came, and adds the looks that are
- * wanted to d as far as it has room; NULL: none for now. Does not wait. */
+ * wanted to d as far as it has room; NULL: no look can begin in this turn. Does not wait. */
 MUST_CHECK enum rc streams_turn(struct streams *s, struct detect *d, struct err *err);
 /* For detect_on_told. */
 const char *streams_told(const struct streams *s, int64_t src_no, bool *ret_open);
