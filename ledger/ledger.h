@@ -40,6 +40,8 @@ MUST_CHECK enum rc ledger_begin(struct ledger *l, struct err *err);
 /* Commits, checkpoints when the WAL has grown, releases the lock. On failure nothing was written
  * and the transaction is over. */
 MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
+/* Commits when rc is RC_OK, else undoes and gives rc back. */
+MUST_CHECK enum rc ledger_end(struct ledger *l, enum rc rc, struct err *err);
 void ledger_abort(struct ledger *l); /* no-op without a transaction and a group */
 /* Several transactions that one sync makes durable. Between these two, ledger_begin and ledger_commit mark
  * the parts of one; when a part is aborted, or the commit of the group fails, none of them was written and

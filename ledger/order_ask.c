@@ -43,12 +43,7 @@ enum rc order_add(struct ledger *l, const struct order_ask *ask, int64_t now,
 {
     char id[ORDER_ID_MAX] = "";
     TRY(ledger_begin(l, err));
-    enum rc rc = add(l, ask, now, id, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, add(l, ask, now, id, err), err));
     memcpy(ret_id, id, sizeof id);
     return RC_OK;
 }

@@ -4,14 +4,6 @@
 #include "ledger/query.h"
 #include "ledger/telemetry.h"
 
-static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
-}
-
 enum rc outbox_put(struct ledger *l, const char *run_id, const char *kind, struct str body,
                    int64_t now, struct err *err)
 {
@@ -54,17 +46,17 @@ enum rc outbox_done(struct ledger *l, const int64_t *nos, size_t n, struct err *
     TRY(ledger_begin(l, err));
     for (size_t i = 0; i < n && rc == RC_OK; i++)
         rc = query_run(l, Q_OUTBOX_DONE, err, "i", nos[i]);
-    return end_tx(l, rc, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc outbox_failed(struct ledger *l, int64_t no, const char *why, int64_t next_at, int64_t now,
                       struct err *err)
 {
     TRY(ledger_begin(l, err));
-    return end_tx(l,
-                  query_run(l, Q_OUTBOX_FAILED, err, "itim", no, why, next_at < 0 ? now : next_at,
-                            next_at < 0 ? now : (int64_t)-1),
-                  err);
+    return ledger_end(l,
+                      query_run(l, Q_OUTBOX_FAILED, err, "itim", no, why,
+                                next_at < 0 ? now : next_at, next_at < 0 ? now : (int64_t)-1),
+                      err);
 }
 
 enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err)
@@ -74,7 +66,7 @@ enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err 
     enum rc rc = query_i64(l, Q_OUTBOX_DEAD, &n, err, "");
     if (rc == RC_OK)
         rc = query_run(l, Q_OUTBOX_REVIVE, err, "i", now);
-    TRY(end_tx(l, rc, err));
+    TRY(ledger_end(l, rc, err));
     *ret_n = n;
     return RC_OK;
 }
@@ -109,7 +101,7 @@ enum rc outbox_count(struct ledger *l, int64_t now, struct err *err)
         rc = query_run(l, Q_OUTBOX_COUNT_NOTICES, err, "");
     if (rc == RC_OK)
         rc = telemetry_measure(l, now, err);
-    return end_tx(l, rc, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc outbox_run(struct ledger *l, struct arena *a, const char *run_id, struct outbox_run *ret,

@@ -14,20 +14,14 @@ enum rc pause_put(struct ledger *l, const struct pause *all, size_t n, struct er
 {
     TRY(ledger_begin(l, err));
     enum rc rc = put_all(l, all, n, err);
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
+    return ledger_end(l, rc, err);
 }
 
 enum rc pause_forget(struct ledger *l, int64_t now, struct err *err)
 {
     TRY(ledger_begin(l, err));
     enum rc rc = query_run(l, Q_PAUSE_FORGET, err, "i", now);
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
+    return ledger_end(l, rc, err);
 }
 
 enum rc pause_each(struct ledger *l, int64_t now, pause_fn *fn, void *ctx, struct err *err)

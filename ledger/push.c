@@ -251,26 +251,18 @@ enum rc push_confirm_next(struct ledger *l, int64_t now, struct push_confirmatio
     return RC_OK;
 }
 
-static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
-}
-
 enum rc push_confirm_again(struct ledger *l, int64_t no, int64_t next_at, const char *detail,
                            struct err *err)
 {
     TRY(ledger_begin(l, err));
-    return end_tx(l, query_run(l, Q_PUSH_CONFIRM_AGAIN, err, "iit", no, next_at, detail), err);
+    return ledger_end(l, query_run(l, Q_PUSH_CONFIRM_AGAIN, err, "iit", no, next_at, detail), err);
 }
 
 enum rc push_confirm_end(struct ledger *l, int64_t no, bool done, const char *detail, int64_t now,
                          struct err *err)
 {
     TRY(ledger_begin(l, err));
-    return end_tx(
+    return ledger_end(
         l, query_run(l, Q_PUSH_CONFIRM_END, err, "itti", no, done ? "done" : "failed", detail, now),
         err);
 }
@@ -341,7 +333,7 @@ enum rc push_conflict_drop(struct ledger *l, int64_t no, struct err *err)
     enum rc rc = query_i64(l, Q_PUSH_CONFLICT_DROP, &src_no, err, "i", no);
     if (rc == RC_NOT_FOUND)
         rc = err_set(err, rc, "", "no conflict has the number %lld", (long long)no);
-    return end_tx(l, rc, err);
+    return ledger_end(l, rc, err);
 }
 
 /* ---- forgetting --------------------------------------------------------------------------------- */
@@ -355,7 +347,7 @@ enum rc push_forget(struct ledger *l, int64_t now, struct err *err)
         rc = query_run(l, Q_PUSH_FORGET_IDS, err, "ii", now, (int64_t)FORGET_MAX);
         if (rc == RC_OK)
             rc = query_run(l, Q_PUSH_FORGET_OBJECTS, err, "ii", now, (int64_t)FORGET_MAX);
-        TRY(end_tx(l, rc, err));
+        TRY(ledger_end(l, rc, err));
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

@@ -41,12 +41,7 @@ enum rc replays_ask(struct ledger *l, const struct replay_wish *w, int64_t now,
 {
     char id[REPLAYS_ID_MAX] = "";
     TRY(ledger_begin(l, err));
-    enum rc rc = ask(l, w, now, id, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, ask(l, w, now, id, err), err));
     memcpy(ret_id, id, sizeof id);
     return RC_OK;
 }

@@ -239,25 +239,17 @@ enum rc request_next(struct ledger *l, struct arena *a, int64_t after_no, struct
 
 /* ---- small transactions ------------------------------------------------------------------------ */
 
-static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
-}
-
 enum rc request_start(struct ledger *l, int64_t no, int64_t total, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    return end_tx(l, query_run(l, Q_REQUEST_START, err, "ii", no, total), err);
+    return ledger_end(l, query_run(l, Q_REQUEST_START, err, "ii", no, total), err);
 }
 
 enum rc request_finish(struct ledger *l, int64_t no, bool ok, const char *detail, int64_t now,
                        struct err *err)
 {
     TRY(ledger_begin(l, err));
-    return end_tx(
+    return ledger_end(
         l, query_run(l, Q_REQUEST_END, err, "itti", no, ok ? "done" : "failed", detail, now), err);
 }
 
@@ -268,6 +260,6 @@ enum rc audit(struct ledger *l, const struct token *by, const char *what, int st
     int n = snprintf(body, sizeof body, "{\"status\":%d,\"token\":%lld}", status,
                      (long long)(by ? by->no : 0));
     TRY(ledger_begin(l, err));
-    return end_tx(
+    return ledger_end(
         l, replay_append(l, now, "admin.call", 0, what, (struct str){body, (size_t)n}, err), err);
 }

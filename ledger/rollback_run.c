@@ -6,14 +6,6 @@
 
 #define OPERATOR "operator" /* who found a rollback, where others name their detector */
 
-static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
-}
-
 /* ---- claiming ---------------------------------------------------------------------------------- */
 
 struct open_rollback {
@@ -68,7 +60,7 @@ enum rc rollback_take_again(struct ledger *l, const char *id, const char *event,
     int64_t no;
     TRY(next_open(l, id, &o, err));
     TRY(ledger_begin(l, err));
-    return end_tx(l, add_candidate(l, &o, event, now, &no, err), err);
+    return ledger_end(l, add_candidate(l, &o, event, now, &no, err), err);
 }
 
 struct claim {
@@ -137,7 +129,7 @@ enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id, const 
         bool refused = false;
         TRY(look(l, &c, err));
         TRY(ledger_begin(l, err));
-        TRY(end_tx(l, claim(l, a, &c, &cand, run, &refused, err), err));
+        TRY(ledger_end(l, claim(l, a, &c, &cand, run, &refused, err), err));
         if (refused)
             continue;
         *ret = cand;
@@ -210,7 +202,7 @@ enum rc rollback_lift(struct ledger *l, int64_t src_no, int64_t now, int64_t *re
 {
     int64_t n = 0;
     TRY(ledger_begin(l, err));
-    TRY(end_tx(l, lift(l, src_no, now, &n, err), err));
+    TRY(ledger_end(l, lift(l, src_no, now, &n, err), err));
     *ret_n = n;
     return RC_OK;
 }

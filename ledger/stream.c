@@ -47,14 +47,6 @@ static enum rc show(struct ledger *l, int64_t src_no, int64_t now, struct err *e
     return query_run(l, Q_PUB_STREAM, err, "ii", src_no, gen);
 }
 
-static enum rc end_tx(struct ledger *l, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
-}
-
 /* Due first: the other forgets which they were. What is public of them moves with what comes of it. */
 enum rc streams_begin(struct ledger *l, int64_t now, struct err *err)
 {
@@ -62,7 +54,7 @@ enum rc streams_begin(struct ledger *l, int64_t now, struct err *err)
     enum rc rc = query_run(l, Q_STREAMS_DUE, err, "i", now);
     if (rc == RC_OK)
         rc = query_run(l, Q_STREAMS_DOWN, err, "it", now, "it is not connected yet");
-    return end_tx(l, rc, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc stream_set(struct ledger *l, int64_t src_no, enum level level, bool up, const char *note,
@@ -74,5 +66,5 @@ enum rc stream_set(struct ledger *l, int64_t src_no, enum level level, bool up, 
         rc = query_run(l, Q_STREAM_DUE, err, "ii", src_no, now);
     if (rc == RC_OK && level < LEVEL_RESTRICTED)
         rc = show(l, src_no, now, err);
-    return end_tx(l, rc, err);
+    return ledger_end(l, rc, err);
 }

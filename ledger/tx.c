@@ -213,3 +213,11 @@ void ledger_abort(struct ledger *l)
     l->in_tx = l->group = false;
     unlock(l);
 }
+
+enum rc ledger_end(struct ledger *l, enum rc rc, struct err *err)
+{
+    if (rc == RC_OK)
+        return ledger_commit(l, err);
+    ledger_abort(l);
+    return rc;
+}
