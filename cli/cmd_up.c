@@ -25,7 +25,7 @@
 #include "cli/ready.h"
 #include "core/clock.h"
 #include "core/log.h"
-#include "ledger/epoch.h"
+#include "ledger/slots.h"
 
 #define READY_POLL_MS 100   /* between two looks at /readyz */
 #define READY_SLOW_MS 15000 /* then a word about what is missing */
@@ -108,14 +108,6 @@ static enum rc remove_stale(struct cli *c)
     return RC_OK;
 }
 
-/* Nothing that was kept before this start is handed out after it. */
-static enum rc begin_epoch(struct cli *c)
-{
-    bool was;
-    TRY(epoch_close(c->inst.dir, &was, &c->err));
-    return c->inst.conf.cache_s ? epoch_open(c->inst.dir, 0, &c->err) : RC_OK;
-}
-
 static enum rc prepare(struct up *u)
 {
     struct cli *c = u->c;
@@ -131,7 +123,7 @@ static enum rc prepare(struct up *u)
                        u->port, errno == EACCES ? "it needs root" : "something listens on it");
     TRY(try_ledger(c));
     TRY(remove_stale(c));
-    TRY(begin_epoch(c));
+    TRY(slots_reset(c->inst.dir, &c->err)); /* nothing kept before is handed out after */
     struct nginx_conf n = {.www = u->www, .port = u->port};
     return nginx_conf_write(c, &n, &u->nginx_conf);
 }

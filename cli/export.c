@@ -7,13 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/route.h"
 #include "cli/export_links.h"
+#include "core/file.h"
 #include "ledger/public_items.h"
 
 #define MARK ".freshet-export" /* by which an export is known; its text is its format */
@@ -324,19 +324,6 @@ static enum rc put_all(struct tree *t, struct err *err)
     return put_index(t, err);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static void remove_tree(const char *dir)
-{
-    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
 /* May this folder be replaced? *ret_there: it has an export in it. */
 static enum rc check_target(const char *dir, bool *ret_there, struct err *err)
 {
@@ -360,9 +347,7 @@ static enum rc take_name(const char *partial, const char *dir, bool there, struc
     unsigned how = there ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, partial, AT_FDCWD, dir, how) != 0)
         return err_set(err, RC_IO, "", "cannot give %s its name: %s", dir, strerror(errno));
-    if (there)
-        remove_tree(partial);
-    return RC_OK;
+    return there ? file_remove_tree(partial, err) : RC_OK;
 }
 
 static enum rc fill(struct tree *t, const char *partial, struct err *err)
@@ -395,13 +380,14 @@ enum rc export_tree(const struct instance *inst, const char *dir, struct str bas
     TRY(check_target(dir, &there, err));
     TRY(ledger_open(inst->dir, LEDGER_READ, NULL, &ledger, err));
     t.ledger = ledger;
-    remove_tree(partial); /* left by one that was killed */
+    TRY(file_remove_tree(partial, err)); /* left by one that was killed */
     buf_init(&t.index, RESP_BODY_MAX);
     enum rc rc = fill(&t, partial, err);
     if (rc == RC_OK)
         rc = take_name(partial, dir, there, err);
-    if (rc != RC_OK)
-        remove_tree(partial);
+    struct err first = *err;
+    if (rc != RC_OK && file_remove_tree(partial, err) != RC_OK)
+        *err = first; /* why it failed is what counts */
     buf_release(&t.index);
     *ret = t.n;
     return rc;

@@ -1,7 +1,7 @@
 /* clock: time, randomness, environment. Nothing else asks the system for them.
  *
  * Invariants
- *   1. clock_now is frozen by FRESHET_NOW or clock_set; clock_mono never is.
+ *   1. clock_now is frozen by FRESHET_NOW or clock_set; clock_real and clock_mono never are.
  *   2. Calendar arithmetic is proleptic Gregorian in UTC and knows no zone, locale or leap second
  *      (a :60 that a text carries is the second after it).
  *   3. Under FRESHET_SEED every process draws the same numbers in the same order.
@@ -59,6 +59,11 @@ static int64_t read_clock(clockid_t id)
 int64_t clock_now(void)
 {
     return frozen_at >= 0 ? frozen_at : read_clock(CLOCK_REALTIME);
+}
+
+int64_t clock_real(void)
+{
+    return read_clock(CLOCK_REALTIME);
 }
 
 int64_t clock_mono(void)

@@ -17,6 +17,7 @@
 /* Reads FRESHET_NOW and FRESHET_SEED; call once at start. RC_INVALID when they do not parse. */
 MUST_CHECK enum rc clock_init(struct err *err);
 int64_t clock_now(void);
+int64_t clock_real(void);    /* never frozen: what other programs of this machine have */
 int64_t clock_mono(void);    /* milliseconds, only differences mean something */
 int64_t clock_mono_us(void); /* the same in microseconds */
 void clock_set(int64_t ms);  /* tests: freezes at ms; -1 lets it run again */

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,4 +86,19 @@ enum rc file_replace(const char *path, struct str text, unsigned mode, struct er
         return rc;
     }
     return sync_dir_of(target) ? RC_OK : fail(err, "sync the folder of", path);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+enum rc file_remove_tree(const char *path, struct err *err)
+{
+    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 && errno != ENOENT)
+        return fail(err, "remove", path);
+    return RC_OK;
 }

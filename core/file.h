@@ -1,4 +1,4 @@
-/* file: small files, read and replaced whole.
+/* file: small files, read and replaced whole; folders that go with all they hold.
  *
  * Invariants
  *   1. A file that is replaced is at every moment the old one or the new one, whole, also after a
@@ -16,5 +16,7 @@
 MUST_CHECK enum rc file_read(const char *path, struct buf *out, struct err *err);
 /* The mode of an existing file stays; a new one gets `mode`. A symbolic link is followed. */
 MUST_CHECK enum rc file_replace(const char *path, struct str text, unsigned mode, struct err *err);
+/* The folder with all that is in it; a symbolic link goes as itself. RC_OK when nothing is there. */
+MUST_CHECK enum rc file_remove_tree(const char *path, struct err *err);
 
 #endif

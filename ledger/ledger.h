@@ -49,7 +49,7 @@ void ledger_abort(struct ledger *l); /* no-op without a transaction and a group 
 MUST_CHECK enum rc ledger_group_begin(struct ledger *l, struct err *err);
 MUST_CHECK enum rc ledger_group_commit(struct ledger *l, struct err *err);
 /* What this transaction takes from the public must not be found in a cache either, once it is committed
- * (ledger/epoch.h). */
+ * (ledger/slots.h). */
 void ledger_withdraws(struct ledger *l);
 
 /* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE

@@ -61,7 +61,7 @@ struct ledger {
     int lock_fd; /* ledger.lock, -1 for readers */
     bool in_tx, reading;
     bool group;         /* a group is open: what in_tx tells is one of its transactions */
-    bool withdraws;     /* this transaction takes something from the public: see epoch.h */
+    bool withdraws;     /* this transaction takes something from the public: see slots.h */
     int wal_pages;      /* after the last commit */
     int64_t generation; /* that this transaction's public rows carry; 0 before it touched one */
     int64_t replay_seq; /* newest row of the replay log; -1 before this transaction has read it */

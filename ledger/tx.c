@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include "core/log.h"
-#include "ledger/epoch.h"
+#include "ledger/slots.h"
 
 #define CHECKPOINT_PAGES 1000 /* 4 MiB of WAL: short to scan, rare enough to be cheap */
 #define TRUNCATE_PAGES 16000  /* a reader kept the WAL from starting over: cut it when we can */
@@ -141,23 +141,13 @@ static enum rc folder_of(struct ledger *l, char ret[PATH_MAX], struct err *err)
     return RC_OK;
 }
 
-static enum rc close_epoch(struct ledger *l, bool *ret_was, struct err *err)
+static enum rc close_slots(struct ledger *l, struct err *err)
 {
     char dir[PATH_MAX];
-    *ret_was = false;
     if (!l->withdraws)
         return RC_OK;
     TRY(folder_of(l, dir, err));
-    return epoch_close(dir, ret_was, err);
-}
-
-/* When that fails, nothing is kept from here on: slower, and right. */
-static void open_epoch(struct ledger *l)
-{
-    char dir[PATH_MAX];
-    struct err ignored;
-    if (folder_of(l, dir, &ignored) == RC_OK && epoch_open(dir, l->generation, &ignored) != RC_OK)
-        return;
+    return slots_close(dir, err);
 }
 
 void ledger_withdraws(struct ledger *l)
@@ -167,22 +157,20 @@ void ledger_withdraws(struct ledger *l)
 
 static enum rc commit(struct ledger *l, struct err *err)
 {
-    bool kept = false;
-    if (mend_extents(l, err) != RC_OK || close_epoch(l, &kept, err) != RC_OK) {
+    struct err late;
+    if (mend_extents(l, err) != RC_OK || close_slots(l, err) != RC_OK) {
         ledger_abort(l);
         return err->rc;
     }
     if (sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
         enum rc rc = query_error(l, err, "commit");
         die_of_sync(l);
-        if (kept)
-            open_epoch(l);
         ledger_abort(l);
         return rc;
     }
     l->in_tx = l->group = false;
-    if (kept)
-        open_epoch(l);
+    if (close_slots(l, &late) != RC_OK)
+        log_err(LOG_WARN, "ledger.slots", &late); /* those of before the commit are closed */
     checkpoint(l);
     unlock(l);
     return RC_OK;

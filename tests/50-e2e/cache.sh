@@ -142,7 +142,6 @@ is "an error of before stands in nobody's way" "$(get -o /dev/null -w '%{http_co
 item=$(get "$base/stac/collections/ca/items" | jq -r '.features[0].id')
 prov=$(get "$base/freshness/a" | jq -r .prov_ref)
 early
-epoch=$(readlink "$dir/run/epoch")
 set -- "$base/freshness/a" "$base/badges/a.svg" "$base/changes" "$base/stac/collections/ca" "$base/stac/collections/ca/items/$item" "$prov"
 for url; do get -o /dev/null "$url"; done
 signal_api STOP
@@ -150,33 +149,56 @@ for url; do is "kept before: ${url#"$base"}" "$(kept "$url")" 200; done
 run 0 freshet source set a --sensitivity sovereign
 for url; do is "and gone after it: ${url#"$base"}" "$(kept "$url")" 000; done
 signal_api CONT
-lacks "another epoch has begun" "$(readlink "$dir/run/epoch")" "^$epoch\$"
 for url; do
     body=$(get "$url")
     lacks "nothing is told of it: ${url#"$base"}" "$body" 'Title-a\|95\.5'
 done
 is "it never was" "$(get "$base/freshness/a")" "$(get "$base/freshness/never")"
+get -o /dev/null "$base/freshness/b"
+signal_api STOP
+is "nothing is kept until the slots of the withdrawal are over" "$(kept "$base/freshness/b")" 000
+signal_api CONT
+closed() { find "$dir/run/closed" -type f -printf '%f\n' | sort | tr '\n' ' '; }
+is "which are the one before, this one, and two more" "$(closed | awk '{ print $4 - $1, NF }')" '3 4'
+open_slots() { rm -r "$dir/run/closed"; } # as time would
+open_slots
 early
 get -o /dev/null "$base/freshness/b"
 signal_api STOP
-is "the others are kept as before" "$(kept "$base/freshness/b")" 200
-signal_api CONT
-
-# Whoever dies between taking the link away and setting it anew leaves the cache closed.
-get -o /dev/null "$base/freshness/b"
-rm "$dir/run/epoch"
-signal_api STOP
-is "without an epoch nothing is handed out" "$(kept "$base/freshness/b")" 000
+is "then the others are kept as before" "$(kept "$base/freshness/b")" 200
+mkdir "$dir/run/closed"
+slot=$(($(date +%s) / 10))
+: >"$dir/run/closed/$slot"
+: >"$dir/run/closed/$((slot + 1))"
+is "a slot that is closed while something is kept in it hands nothing out" "$(kept "$base/freshness/b")" 000
 signal_api CONT
 is "and all is answered" "$(get -o /dev/null -w '%{http_code}' "$base/freshness/b")" 200
-ln -s "$(ls -d "$dir"/run/epochs/*)" "$dir/run/epoch"
+is "a HEAD, too" "$(get -I -o /dev/null -w '%{http_code}' "$base/freshness/b")" 200
 
-# ---- another policy, another epoch ---------------------------------------------------------------------
-epoch=$(readlink "$dir/run/epoch")
+# ---- what cannot be withdrawn there is not withdrawn at all ---------------------------------------------
+open_slots
+: >"$dir/run/closed"
+freshet source set b --sensitivity restricted >"$work/out" 2>"$work/err"
+is "the command fails" "$?" 1
+has "and says why" "$(cat "$work/err")" 'cannot close the cache'
+is "the level is the former one" "$(freshet source show b --json | jq -r .sensitivity)" public
+rm "$dir/run/closed"
+
+# ---- another policy ------------------------------------------------------------------------------------
 sed 's/"version": *"[^"]*"/"version": "2-of-cache-sh"/' "$dir/policy.json" >"$work/policy.json"
 cp "$work/policy.json" "$dir/policy.json"
 run 0 freshet policy check
-soon "a new policy ends the epoch" 20 sh -c "[ \"\$(readlink '$dir/run/epoch')\" != '$epoch' ]"
+soon "a new policy closes the slots" 20 test -d "$dir/run/closed"
+
+# ---- a start empties the cache --------------------------------------------------------------------------
+open_slots
+early
+get -o /dev/null "$base/freshness/b"
+lacks "something is kept" "$(files)" '^0$'
+kill "$up"
+wait "$up"
+start
+is "what was kept before a start is gone, and no slot is closed" "$(files) $(ls -d "$dir/run/closed" 2>/dev/null)" '0 '
 
 # ---- off -----------------------------------------------------------------------------------------------
 kill "$up"

@@ -76,8 +76,6 @@ mkdir -p "$tmp/bare" "$tmp/www"
 front "$tmp/small" "$tmp/front.small" off "$PWD/www" && small=$at
 front "$tmp/large" "$tmp/front.large" off "$PWD/www" && large=$at
 front "$tmp/middle" "$tmp/front.middle" off "$PWD/www" && middle=$at
-mkdir -p "$tmp/middle/run/epochs/1-1"
-ln -s epochs/1-1 "$tmp/middle/run/epoch" # as `freshet up` does: without an epoch nothing is kept
 front "$tmp/middle" "$tmp/front.cached" freshet "$PWD/www" && cached=$at
 front "$tmp/bare" "$tmp/front.bare" off "$tmp/www" && bare=$at
 
