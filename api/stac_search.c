@@ -131,10 +131,7 @@ static enum rc fill(struct page *p, struct resp *w, yyjson_val *body, struct err
     p->q->q.limit++;
     p->out = b;
     buf_puts(b, "{\"type\":\"FeatureCollection\",\"features\":[");
-    TRY(public_item_search(r->ledger, r->arena, &p->q->q, add_row, p, err));
-    matched = p->n; /* a first page that holds all has counted them */
-    if (p->q->has_token || p->more)
-        TRY(public_item_count(r->ledger, r->arena, &p->q->q, &matched, err));
+    TRY(public_item_search(r->ledger, r->arena, &p->q->q, add_row, p, &matched, err));
     if (p->q->q.backward)
         TRY(turn(p, err));
     buf_puts(b, "],");

@@ -1,4 +1,4 @@
-/* compose: building, keeping and binding statements that depend on a request, and the two SQL
+/* compose: building, keeping and binding statements that depend on a request, and the SQL
  * functions they use. */
 #include "ledger/compose.h"
 
@@ -83,6 +83,11 @@ void compose_geom(struct compose *c, const struct place *g)
     add(c, (struct compose_arg){.kind = ARG_GEOM, .g = g});
 }
 
+void compose_counter(struct compose *c, int64_t *n)
+{
+    add(c, (struct compose_arg){.kind = ARG_COUNTER, .n = n});
+}
+
 /* ---- running ----------------------------------------------------------------------------------- */
 
 /* The kept statement with this text, or a free place for it: the one that was not used for longest. */
@@ -138,6 +143,7 @@ static int bind(sqlite3_stmt *s, int at, const struct compose_arg *a)
     case ARG_REAL: return sqlite3_bind_double(s, at, a->d);
     case ARG_TEXT: return sqlite3_bind_text64(s, at, a->s.p, a->s.n, SQLITE_STATIC, SQLITE_UTF8);
     case ARG_GEOM: return sqlite3_bind_pointer(s, at, (void *)(uintptr_t)a->g, "geom", NULL);
+    case ARG_COUNTER: return sqlite3_bind_pointer(s, at, a->n, "counter", NULL);
     }
     return SQLITE_MISUSE;
 }
@@ -167,6 +173,16 @@ static void geom_meets(sqlite3_context *ctx, int n, sqlite3_value **v)
     for (int i = 0; i < 4; i++)
         box[i] = sqlite3_value_double(v[i]);
     sqlite3_result_int(ctx, place_meets_box(g, box));
+}
+
+/* tally(counter, row): counts, and is true. */
+static void tally(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    int64_t *counter = sqlite3_value_pointer(v[0], "counter");
+    (void)n;
+    if (counter)
+        ++*counter;
+    sqlite3_result_int(ctx, 1);
 }
 
 static unsigned char fold(unsigned char c)
@@ -208,12 +224,13 @@ static void call_has_words(sqlite3_context *ctx, int n, sqlite3_value **v)
 
 enum rc compose_setup(struct ledger *l, struct err *err)
 {
-    int how = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    const int counts = SQLITE_UTF8 | SQLITE_DIRECTONLY, how = counts | SQLITE_DETERMINISTIC;
     l->composed = calloc(1, sizeof *l->composed);
     if (!l->composed)
         return err_set(err, RC_NOMEM, "", "no memory for the ledger handle");
     if (sqlite3_create_function(l->db, "geom_meets", 5, how, NULL, geom_meets, NULL, NULL) ||
-        sqlite3_create_function(l->db, "has_words", 2, how, NULL, call_has_words, NULL, NULL))
+        sqlite3_create_function(l->db, "has_words", 2, how, NULL, call_has_words, NULL, NULL) ||
+        sqlite3_create_function(l->db, "tally", 2, counts, NULL, tally, NULL, NULL))
         return query_error(l, err, "functions");
     return RC_OK;
 }

@@ -20,11 +20,12 @@
 #define COMPOSE_ARGS_MAX 8000        /* below SQLite's own 32,766 */
 
 struct compose_arg {
-    enum { ARG_INT, ARG_REAL, ARG_TEXT, ARG_GEOM } kind;
+    enum { ARG_INT, ARG_REAL, ARG_TEXT, ARG_GEOM, ARG_COUNTER } kind;
     int64_t i;
     double d;
     struct str s;
     const struct place *g;
+    int64_t *n;
 };
 struct compose {
     struct arena *a;
@@ -43,11 +44,13 @@ void compose_int(struct compose *c, int64_t v);
 void compose_real(struct compose *c, double v);
 void compose_text(struct compose *c, struct str v);
 void compose_geom(struct compose *c, const struct place *g);
+/* For tally: *n is what is counted to. */
+void compose_counter(struct compose *c, int64_t *n);
 MUST_CHECK enum rc compose_open(struct ledger *l, const struct compose *c, struct query *ret,
                                 struct err *err);
 
-/* The functions that composed statements use: geom_meets(west, south, east, north, geometry) and
- * has_words(text, words). Called by ledger_open and ledger_close. */
+/* The functions that composed statements use: geom_meets(west, south, east, north, geometry),
+ * has_words(text, words), and tally(counter, row), which is true and counts how often it was asked. Called by ledger_open and ledger_close. */
 MUST_CHECK enum rc compose_setup(struct ledger *l, struct err *err);
 void compose_teardown(struct ledger *l);
 

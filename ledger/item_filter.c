@@ -220,10 +220,14 @@ static void meets(struct compose *c, const struct place *g)
     compose_sql(c, ")");
 }
 
-void item_in_box(struct compose *c, const struct place *g, enum item_at at)
+void item_near(struct compose *c, const struct place *g)
 {
     overlaps(c, g, 0);
-    compose_sql(c, " AND (");
+}
+
+void item_meets(struct compose *c, const struct place *g, enum item_at at)
+{
+    compose_sql(c, "(");
     if (place_is_box(g)) {
         overlaps(c, g, ROUNDED);
         compose_sql(c, " OR ");
@@ -236,10 +240,10 @@ void item_in_box(struct compose *c, const struct place *g, enum item_at at)
     compose_sql(c, ")");
 }
 
-static void item_meets(struct compose *c, const struct place *g)
+static void intersecting(struct compose *c, const struct place *g)
 {
     compose_sql(c, "(i.item_no IN (SELECT b.item_no FROM public_items_box b WHERE ");
-    overlaps(c, g, 0);
+    item_near(c, g);
     compose_sql(c, ") AND ");
     meets(c, g);
     compose_sql(c, ")");
@@ -251,7 +255,7 @@ static enum rc intersects(struct compose *c, const struct cql2 *q, struct err *e
     if (q->n != 2 || q->args[g]->kind != CQL2_GEOMETRY || q->args[1 - g]->kind != CQL2_PROPERTY ||
         !str_is(q->args[1 - g]->text, "geometry"))
         return err_set(err, RC_INVALID, CQL2_FIELD, "S_INTERSECTS takes geometry and a literal");
-    item_meets(c, q->args[g]->geom);
+    intersecting(c, q->args[g]->geom);
     return RC_OK;
 }
 

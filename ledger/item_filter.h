@@ -12,9 +12,10 @@
 MUST_CHECK enum rc item_filter(struct compose *c, const struct cql2 *q, struct err *err);
 /* The value of a property: a column, or read from the document. */
 MUST_CHECK enum rc item_property(struct compose *c, struct str name, struct err *err);
-/* Whether the item i meets an area. The R*Tree b finds who may, the exact box decides; where the area is a
- * box itself, only near its edges. `at`: i stands beside b, or is read when it is needed. */
+/* Whether the item i meets an area takes both: the R*Tree b finds who is near, the exact box decides; where the
+ * area is a box itself, only near its edges. `at`: i stands beside b, or is read when it is needed. */
 enum item_at { ITEM_IS_JOINED, ITEM_IS_FETCHED };
-void item_in_box(struct compose *c, const struct place *g, enum item_at at);
+void item_near(struct compose *c, const struct place *g);
+void item_meets(struct compose *c, const struct place *g, enum item_at at);
 
 #endif

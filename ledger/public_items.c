@@ -67,14 +67,9 @@ static void any_word(struct compose *c, const char *text, const struct str *word
         compose_sql(c, ")");
 }
 
-/* Few are in an area, so it is where a search begins. */
+/* Which items are meant; every part begins with AND. */
 static enum rc conditions(struct compose *c, const struct item_query *q, struct err *err)
 {
-    compose_sql(c, q->area
-                       ? " FROM public_items_box b CROSS JOIN public_items i USING (item_no) WHERE "
-                       : " FROM public_items i WHERE 1");
-    if (q->area)
-        item_in_box(c, q->area, ITEM_IS_JOINED);
     one_of(c, "collection", q->collections, q->n_collections);
     one_of(c, "item_id", q->ids, q->n_ids);
     any_word(c, "title || ' ' || collection || ' ' || item_id", q->words, q->n_words);
@@ -174,10 +169,11 @@ static enum rc beyond_mixed(struct compose *c, const struct order *o, const stru
 }
 
 /* One comparison of rows, which an index can answer; for columns that are never NULL. */
-static enum rc beyond(struct compose *c, const struct order *o, const struct sort_value *v,
-                      bool plain, struct err *err)
+static enum rc beyond(struct compose *c, const struct order *o, const struct item_query *q,
+                      struct err *err)
 {
-    if (!plain)
+    const struct sort_value *v = q->beyond;
+    if (!o->one_way || q->n_sort)
         return beyond_mixed(c, o, v, err);
     compose_sql(c, " AND (");
     for (size_t i = 0; i < o->n; i++) {
@@ -193,19 +189,42 @@ static enum rc beyond(struct compose *c, const struct order *o, const struct sor
     return RC_OK;
 }
 
+/* Which rows: those that are meant, and on a page those beyond its edge. Few are in an area, so it is where a
+ * search begins, and all of them are looked at: they are counted by the way. The cases keep the planner from
+ * counting what is not meant, or only what is beyond. */
+static enum rc compose_rows(struct compose *c, const struct item_query *q, const struct order *o,
+                            int64_t *counter, struct err *err)
+{
+    if (!q->area) {
+        compose_sql(c, " FROM public_items i WHERE 1");
+        TRY(conditions(c, q, err));
+        return q->beyond ? beyond(c, o, q, err) : RC_OK;
+    }
+    compose_sql(c, " FROM public_items_box b CROSS JOIN public_items i USING (item_no) WHERE ");
+    item_near(c, q->area);
+    compose_sql(c, " AND CASE WHEN ");
+    item_meets(c, q->area, ITEM_IS_JOINED);
+    TRY(conditions(c, q, err));
+    compose_sql(c, " THEN CASE WHEN tally(");
+    compose_counter(c, counter);
+    compose_sql(c, ", i.item_no) THEN 1");
+    if (q->beyond)
+        TRY(beyond(c, o, q, err));
+    compose_sql(c, " END END");
+    return RC_OK;
+}
+
 /* The numbers of the page in its order, then what they stand for: CROSS JOIN keeps that order, since what
  * stands left is the outer loop. */
 static enum rc compose_page(struct compose *c, const struct item_query *q, const struct order *o,
-                            struct err *err)
+                            int64_t *counter, struct err *err)
 {
     compose_sql(c, ITEM_COLUMNS ", p.* FROM (SELECT i.item_no AS page_no");
     for (size_t i = 0; i < o->n; i++) {
         compose_sql(c, ", ");
         TRY(item_property(c, o->by[i].field, err));
     }
-    TRY(conditions(c, q, err));
-    if (q->beyond)
-        TRY(beyond(c, o, q->beyond, o->one_way && q->n_sort == 0, err));
+    TRY(compose_rows(c, q, o, counter, err));
     for (size_t i = 0; i < o->n; i++) {
         static const char *const places[] = {"2", "3", "4", "5", "6", "7", "8"};
         compose_sql(c, i ? ", " : " ORDER BY ");
@@ -230,26 +249,6 @@ static struct sort_value key_of(const struct query *q, int i)
     return v;
 }
 
-enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_query *q,
-                           public_item_fn *fn, void *ctx, struct err *err)
-{
-    CLEANUP(query_close) struct query rows = {0};
-    struct compose c;
-    struct order o = order_of(q);
-    struct sort_value keys[ITEM_SORT_MAX + 1];
-    enum rc rc;
-    compose_init(&c, a);
-    TRY(compose_page(&c, q, &o, err));
-    TRY(compose_open(l, &c, &rows, err));
-    while ((rc = query_next(l, &rows, err)) == RC_OK) {
-        struct public_item i = view_item(&rows);
-        for (size_t k = 0; k < o.n; k++)
-            keys[k] = key_of(&rows, 8 + (int)k);
-        TRY(fn(ctx, &i, keys, o.n, err));
-    }
-    return rc == RC_NOT_FOUND ? RC_OK : rc;
-}
-
 static enum rc count(struct ledger *l, const struct compose *c, int64_t *ret, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
@@ -262,20 +261,53 @@ static enum rc count(struct ledger *l, const struct compose *c, int64_t *ret, st
 enum rc public_item_count(struct ledger *l, struct arena *a, const struct item_query *q,
                           int64_t *ret, struct err *err)
 {
+    struct item_query all = *q;
     struct compose c;
     bool plain = !q->n_ids && !q->n_words && !q->from.n && !q->until.n && !q->filter;
+    int64_t ignored = 0;
+    all.beyond = NULL;
     compose_init(&c, a);
     if (plain && !q->area) { /* sums are kept */
         compose_sql(&c, "SELECT coalesce(sum(items), 0) FROM public_extents WHERE 1");
         one_of(&c, "collection", q->collections, q->n_collections);
     } else if (plain && !q->n_collections) { /* the R*Tree alone knows nearly all */
         compose_sql(&c, "SELECT count(*) FROM public_items_box b WHERE ");
-        item_in_box(&c, q->area, ITEM_IS_FETCHED);
+        item_near(&c, q->area);
+        compose_sql(&c, " AND ");
+        item_meets(&c, q->area, ITEM_IS_FETCHED);
     } else {
         compose_sql(&c, "SELECT count(*)");
-        TRY(conditions(&c, q, err));
+        TRY(compose_rows(&c, &all, NULL, &ignored, err));
     }
     return count(l, &c, ret, err);
+}
+
+enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_query *q,
+                           public_item_fn *fn, void *ctx, int64_t *ret_matched, struct err *err)
+{
+    CLEANUP(query_close) struct query rows = {0};
+    struct compose c;
+    struct order o = order_of(q);
+    struct sort_value keys[ITEM_SORT_MAX + 1];
+    int64_t met = 0, n = 0;
+    enum rc rc;
+    compose_init(&c, a);
+    TRY(compose_page(&c, q, &o, &met, err));
+    TRY(compose_open(l, &c, &rows, err));
+    while ((rc = query_next(l, &rows, err)) == RC_OK) {
+        struct public_item i = view_item(&rows);
+        for (size_t k = 0; k < o.n; k++)
+            keys[k] = key_of(&rows, 8 + (int)k);
+        TRY(fn(ctx, &i, keys, o.n, err));
+        n++;
+    }
+    if (rc != RC_NOT_FOUND)
+        return rc;
+    bool holds_all = !q->beyond && n < q->limit;
+    if (!q->area && !holds_all)
+        return public_item_count(l, a, q, ret_matched, err);
+    *ret_matched = q->area ? met : n;
+    return RC_OK;
 }
 
 /* ---- collections ------------------------------------------------------------------------------- */

@@ -49,10 +49,11 @@ struct item_query {
 /* keys: n_sort + 1 values, the last is the id; with the default order datetime and id. */
 typedef enum rc public_item_fn(void *ctx, const struct public_item *i,
                                const struct sort_value *keys, size_t n_keys, struct err *err);
-/* RC_INVALID names what of the filter cannot be answered. */
+/* *ret_matched: how many there are, whatever the page. RC_INVALID names what of the filter cannot be answered. */
 MUST_CHECK enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_query *q,
-                                      public_item_fn *fn, void *ctx, struct err *err);
-/* How many there are, whatever the page. */
+                                      public_item_fn *fn, void *ctx, int64_t *ret_matched,
+                                      struct err *err);
+/* The number alone. */
 MUST_CHECK enum rc public_item_count(struct ledger *l, struct arena *a, const struct item_query *q,
                                      int64_t *ret, struct err *err);
 

@@ -87,6 +87,38 @@ static enum rc take(void *ctx, const struct public_item *i, const struct sort_va
     return RC_OK;
 }
 
+static char behind_text[2][64];
+static struct sort_value behind[2];
+
+static enum rc remember(void *ctx, const struct public_item *i, const struct sort_value *keys,
+                        size_t n_keys, struct err *err)
+{
+    (void)i;
+    (void)n_keys;
+    (void)err;
+    for (int k = 0; k < 2; k++) {
+        snprintf(behind_text[k], sizeof behind_text[k], "%.*s", STR_FMT(keys[k].s));
+        behind[k] = (struct sort_value){.kind = SORT_TEXT, .s = str_of(behind_text[k])};
+    }
+    ++*(int64_t *)ctx;
+    return RC_OK;
+}
+
+/* Every page tells the number of all, not of what is on it or behind it. */
+static void check_pages(struct ledger *l, struct item_query q, int64_t want)
+{
+    int64_t matched = -1, seen = 0, before = -1;
+    q.limit = want / 3 + 1;
+    for (int page = 0; seen != before; page++) {
+        before = seen;
+        OK(public_item_search(l, &memory, &q, remember, &seen, &matched, &fix_err));
+        assert_int_equal(matched, want);
+        q.beyond = behind;
+        assert_true(page < 5);
+    }
+    assert_int_equal(seen, want);
+}
+
 /* Exactly those that meet it, and as many are counted. */
 static void compare(struct ledger *l, const struct place *area, const struct str *collection)
 {
@@ -94,9 +126,9 @@ static void compare(struct ledger *l, const struct place *area, const struct str
                            .limit = ITEMS + 1,
                            .collections = collection,
                            .n_collections = collection != NULL};
-    int64_t n = 0, counted = -1, want = 0;
+    int64_t n = 0, matched = -1, counted = -1, want = 0;
     memset(found, 0, sizeof found);
-    OK(public_item_search(l, &memory, &q, take, &n, &fix_err));
+    OK(public_item_search(l, &memory, &q, take, &n, &matched, &fix_err));
     OK(public_item_count(l, &memory, &q, &counted, &fix_err));
     for (int i = 0; i < ITEMS; i++) {
         bool meets = i % 10 && place_meets_box(area, boxes[i]) && (!collection || i % 2 == 1);
@@ -106,6 +138,8 @@ static void compare(struct ledger *l, const struct place *area, const struct str
     }
     assert_int_equal(n, want);
     assert_int_equal(counted, want);
+    assert_int_equal(matched, want);
+    check_pages(l, q, want);
 }
 
 /* An edge that touches a box, or misses it by a hair. */
