@@ -1,10 +1,11 @@
 /* bench_engine: the fetch engine alone: conditional HEADs through fetch_start and fetch_run, no
  * detector, no ledger. The callers' way of feeding it: never more started than are in flight.
  * usage: bench_engine BASE COUNT PARALLEL HOSTS ETAG LAST_MODIFIED
- * With HOSTS above 1 the host in BASE (http://localhost:PORT/...) becomes h0.localhost and so on,
- * which libcurl resolves by itself. Prints requests, 304s, seconds and CPU seconds. */
+ * BASE may be two with a comma between, asked in turns. With HOSTS above 1 the host in BASE
+ * (http://localhost:PORT/...) becomes h0.localhost and so on, which libcurl resolves by itself. Prints requests, 304s, seconds and CPU seconds. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include "core/clock.h"
 #include "core/fetch.h"
@@ -13,7 +14,7 @@
 
 static struct {
     struct fetch *engine;
-    const char *base, *etag, *last_modified;
+    const char *base, *other, *etag, *last_modified;
     long count, next, done, not_modified;
     int hosts;
 } b;
@@ -27,7 +28,7 @@ static void start_one(void)
     if (b.hosts > 1)
         snprintf(url, sizeof url, "http://h%ld.%s/%ld", n % b.hosts, b.base + 7, n);
     else
-        snprintf(url, sizeof url, "%s/%ld", b.base, n);
+        snprintf(url, sizeof url, "%s/%ld", n % 2 ? b.other : b.base, n);
     struct fetch_header headers[] = {{"If-None-Match", b.etag, false},
                                      {"If-Modified-Since", b.last_modified, false}};
     struct fetch_req req = {.method = "HEAD",
@@ -71,7 +72,10 @@ int main(int argc, char **argv)
     if (argc < 7)
         return 2;
     long parallel = strtol(argv[3], NULL, 10);
-    b.base = argv[1], b.etag = argv[5], b.last_modified = argv[6];
+    char *comma = strchr(argv[1], ',');
+    if (comma)
+        *comma = '\0';
+    b.base = argv[1], b.other = comma ? comma + 1 : argv[1], b.etag = argv[5], b.last_modified = argv[6];
     b.count = strtol(argv[2], NULL, 10);
     b.hosts = (int)strtol(argv[4], NULL, 10);
     if (b.hosts < 1 || b.hosts > HOSTS_MAX)

@@ -2,16 +2,16 @@
 # bench_engine.sh [COUNT] [PARALLEL]: the fetch engine alone, without detector and ledger, three tables:
 #   1. COUNT conditional HEADs answered 304, beside a bare libcurl multi loop that sends the same
 #      bytes and `curl --parallel`; the same concurrency, no budget per host
-#   2. new TLS connections: the upstream closes after each reply; once it resumes sessions, which are
-#      counted, once it does not, so that every handshake is a whole one
+#   2. new TLS connections: two upstreams, asked in turns, close after each reply (one alone is slower than
+#      what asks it); once they resume sessions, which are counted, once not: every handshake is a whole one
 #   3. 100 ms of latency, 256 in flight over 64 hosts, beside the ideal count x latency / 256
 # Programs take turns for ROUNDS rounds; the medians are shown, since the machine has other work too.
 set -eu
 count=${1:-19495} parallel=${2:-64} rounds=${ROUNDS:-5} tls_count=${TLS_COUNT:-600}
 B=${B:-build}
 tmp=$(mktemp -d)
-upstream=
-stop() { [ -z "$upstream" ] || kill "$upstream"; upstream=; }
+upstreams=
+stop() { for p in $upstreams; do kill "$p"; done; upstreams=; }
 trap 'stop; rm -rf "$tmp"' EXIT INT TERM
 
 mkdir -p "$B/bench"
@@ -19,21 +19,25 @@ cc -O2 -D_GNU_SOURCE -o "$B/bench/bare_multi" tests/bench/bare_multi.c -lcurl
 cc -O2 -D_GNU_SOURCE -I. -o "$B/bench/bench_engine" tests/bench/bench_engine.c "$B/libcore.a" \
     -lcurl -lssl -lcrypto -lyyjson -lm
 
-# serve SCENARIO [OPTION...]: an upstream with it; its ports in $http and $https, its CA in $tmp/ca.pem
+# serve SCENARIO [OPTION...]: one more upstream with it; its ports in $http and $https, its CA is added to $tmp/ca.pem
 serve() {
     rm -f "$tmp/port"
+    [ -n "$upstreams" ] || : > "$tmp/ca.pem"
     printf '%s' "$1" > "$tmp/bulk.json"
     shift
-    "$B/freshet-upstream" --quiet --port 0 --tls-port 0 --cert-out "$tmp/ca.pem" \
+    "$B/freshet-upstream" --quiet --port 0 --tls-port 0 --cert-out "$tmp/one.pem" \
         --scenario "$tmp/bulk.json" --port-file "$tmp/port" "$@" 2> "$tmp/upstream.log" &
-    upstream=$!
-    while [ ! -s "$tmp/port" ]; do kill -0 "$upstream"; done
+    upstreams="$upstreams $!"
+    while [ ! -s "$tmp/port" ]; do kill -0 "$!"; done
+    cat "$tmp/one.pem" >> "$tmp/ca.pem"
     http=$(jq .http "$tmp/port") https=$(jq .https "$tmp/port")
 }
-# resumed: "handshakes, of them resumed" of this upstream since it was last asked
+# resumed PORT...: "handshakes, of them resumed" of these upstreams since they were last asked
 resumed() {
-    curl -s "http://127.0.0.1:$http/control/state" | jq -r '"\(.stats.tls_resumed) of \(.stats.tls_handshakes) resumed"'
-    curl -s -X POST "http://127.0.0.1:$http/control/reset" > /dev/null
+    for port; do
+        curl -s "http://127.0.0.1:$port/control/state"
+        curl -s -X POST "http://127.0.0.1:$port/control/reset" > /dev/null
+    done | jq -rs '"\(map(.stats.tls_resumed) | add) of \(map(.stats.tls_handshakes) | add) resumed"'
 }
 header() { curl -sI --cacert "$tmp/ca.pem" "$1" | tr -d '\r' | sed -n "s/^$2: //Ip"; }
 # median FILE COLUMN
@@ -41,8 +45,9 @@ median() { sort -n -k "$2,$2" "$1" | awk -v c="$2" '{ v[NR] = $c } END { print v
 
 # The same list and headers for the command line tool; "requests 304s seconds CPU" as the others.
 curl_parallel() {
-    awk -v n="$2" -v base="$1" 'BEGIN {
-        for (i = 0; i < n; i++) printf "url = \"%s/%d\"\noutput = \"/dev/null\"\n", base, i }' > "$tmp/curl.list"
+    awk -v n="$2" -v bases="$1" 'BEGIN {
+        of = split(bases, base, ",")
+        for (i = 0; i < n; i++) printf "url = \"%s/%d\"\noutput = \"/dev/null\"\n", base[1 + i % of], i }' > "$tmp/curl.list"
     # shellcheck disable=SC2016 # the inner shell expands them
     bash -c 'TIMEFORMAT="%R %U %S"; { time "$@" > /dev/null 2>&1; } 2> "$0"' "$tmp/time" \
         curl -sI --parallel --parallel-max "$3" --cacert "$tmp/ca.pem" -H "If-None-Match: $etag" \
@@ -88,15 +93,18 @@ stop
 new_connections() {
     what=$1
     shift
-    serve "{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$tls_count,\"size\":200,\"honours\":\"always\",\"close\":true}}" "$@"
-    base="https://localhost:$https/bulk"
+    scenario="{\"bulk\":{\"path\":\"/bulk/{n}\",\"count\":$tls_count,\"size\":200,\"honours\":\"always\",\"close\":true}}"
+    serve "$scenario" "$@"
+    first=$http base="https://localhost:$https/bulk"
+    serve "$scenario" "$@"
+    base="$base,https://localhost:$https/bulk"
     rm -f "$tmp/2.engine" "$tmp/2.curl"
     round=0
     while [ "$round" -lt "$rounds" ]; do
         engine "$base" "$tls_count" 16 1 >> "$tmp/2.engine"
-        ours=$(resumed)
+        ours=$(resumed "$first" "$http")
         curl_parallel "$base" "$tls_count" 16 >> "$tmp/2.curl"
-        theirs=$(resumed)
+        theirs=$(resumed "$first" "$http")
         round=$((round + 1))
     done
     all_304 "$tmp/2.engine" "$tls_count"
@@ -104,6 +112,7 @@ new_connections() {
     printf '%-38s %9s %10s %10s\n' "$tls_count new TLS connections, $what" seconds conn/s "CPU us"
     row "fetch engine" "$tmp/2.engine" "$tls_count"
     row "curl --parallel" "$tmp/2.curl" "$tls_count"
+    awk -v n="$tls_count" -v s="$(median "$tmp/2.engine" 3)" 'BEGIN { if (n / s < 600) print "MISSED: 600 connections/s are asked for" }'
     echo "engine to curl --parallel: speed $(ratio "$tmp/2.curl" "$tmp/2.engine" 3); handshakes: engine $ours, curl $theirs"
     stop
 }
