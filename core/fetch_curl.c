@@ -176,6 +176,7 @@ static CURLcode set_fixed(struct fetch_slot *s)
     SET(NOSIGNAL, 1L);
     SET(PROTOCOLS_STR, "http,https");
     SET(PROXY, "");
+    SET(NOPROXY, "*"); /* else the environment is asked for each request */
     SET(NETRC, (long)CURL_NETRC_IGNORED);
     SET(FOLLOWLOCATION, 0L);
     SET(DISALLOW_USERNAME_IN_URL, 1L);
