@@ -17,13 +17,12 @@ static size_t body_max(const struct conf *c)
 int main(int argc, char **argv)
 {
     static const struct service api = {
-        .program = "freshet-api",
-        .proc = "api",
+        .self =
+            {"freshet-api", "api",
+             "Serves the public, read-only addresses of the instance in DIR by FastCGI on\n"
+             "DIR/run/api.sock; started by a web server as a CGI program, answers that one request.\n"
+             "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n"},
         .socket = "run/api.sock",
-        .help =
-            "Serves the public, read-only addresses of the instance in DIR by FastCGI on\n"
-            "DIR/run/api.sock; started by a web server as a CGI program, answers that one request.\n"
-            "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n",
         .router = &router_api,
         .role = LEDGER_READ,
         .processes = processes,

@@ -16,12 +16,11 @@ static size_t body_max(const struct conf *c)
 int main(int argc, char **argv)
 {
     static const struct service intake = {
-        .program = "freshet-intake",
-        .proc = "intake",
+        .self =
+            {"freshet-intake", "intake",
+             "Takes deliveries and admin requests for the instance in DIR by FastCGI on DIR/run/intake.sock.\n"
+             "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n"},
         .socket = "run/intake.sock",
-        .help =
-            "Takes deliveries and admin requests for the instance in DIR by FastCGI on DIR/run/intake.sock.\n"
-            "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n",
         .router = &router_intake,
         .role = LEDGER_INBOX,
         .hash = digest_mbed_sha256,

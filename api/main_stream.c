@@ -2,32 +2,21 @@
 #include <stdio.h>
 #include "api/stream.h"
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
-#include "core/version.h"
 
 #define SETTINGS_MAX (1u << 20) /* memory for freshet.json */
 
-static const char help[] =
-    "usage: freshet-stream [-C DIR]\n"
+static const struct daemon self = {
+    "freshet-stream", "stream",
     "Serves the feed of the instance in DIR as it grows, by HTTP on DIR/run/stream.sock, for nginx.\n"
     "  -C DIR   the instance (default: FRESHET_DIR or the current folder)\n"
-    "`freshet up` starts it together with everything else.\n";
-
-/* NULL when the arguments are not ours. */
-static const char *folder(int argc, char **argv)
-{
-    const char *dir = env_get("FRESHET_DIR");
-    if (argc == 3 && strcmp(argv[1], "-C") == 0)
-        return argv[2];
-    return argc == 1 ? (dir ? dir : ".") : NULL;
-}
+    "`freshet up` starts it together with everything else.\n"};
 
 static enum rc run(struct arena *settings, const char *dir, struct err *err)
 {
     struct instance inst;
-    TRY(clock_init(err));
-    TRY(log_open("stream", NULL, err));
-    TRY(instance_load(settings, dir, &inst, err));
+    TRY(daemon_begin(&self, dir, settings, &inst, err));
     return stream_run(&inst, err);
 }
 
@@ -35,16 +24,10 @@ int main(int argc, char **argv)
 {
     struct arena settings;
     struct err err = {0};
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0)) {
-        printf("freshet-stream %s (%s)\n%s", freshet_version, freshet_commit,
-               argv[1][2] == 'h' ? help : "");
-        return 0;
-    }
-    const char *dir = folder(argc, argv);
-    if (!dir) {
-        fputs(help, stderr);
-        return 2;
-    }
+    int code = 0;
+    const char *dir = daemon_folder(&self, argc, argv, &code);
+    if (!dir)
+        return code;
     arena_init(&settings, SETTINGS_MAX);
     enum rc rc = run(&settings, dir, &err);
     if (rc != RC_OK)

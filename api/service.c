@@ -12,8 +12,8 @@
 #include "api/prefork.h"
 #include "api/traffic.h"
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
-#include "core/version.h"
 
 #define SETTINGS_MAX (1u << 20) /* memory for freshet.json */
 
@@ -109,21 +109,8 @@ static enum rc serve(struct process *p, struct arena *settings, int *ret_code, s
 static enum rc start(struct process *p, struct arena *settings, const char *dir, int *ret_code,
                      struct err *err)
 {
-    TRY(clock_init(err));
-    TRY(log_open(p->s->proc, NULL, err));
-    TRY(instance_load(settings, dir, &p->inst, err));
+    TRY(daemon_begin(&p->s->self, dir, settings, &p->inst, err));
     return serve(p, settings, ret_code, err);
-}
-
-/* The folder by -C DIR, FRESHET_DIR or the current one; NULL when the arguments are not ours. */
-static const char *folder(int argc, char **argv)
-{
-    const char *dir = env_get("FRESHET_DIR");
-    if (argc == 3 && strcmp(argv[1], "-C") == 0)
-        return argv[2];
-    if (argc != 1)
-        return NULL;
-    return dir ? dir : ".";
 }
 
 int service_main(const struct service *s, int argc, char **argv)
@@ -132,21 +119,14 @@ int service_main(const struct service *s, int argc, char **argv)
     struct arena settings;
     struct err err = {0};
     int code = 1;
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0)) {
-        bool help = argv[1][2] == 'h';
-        printf("%s %s (%s)\n%s", s->program, freshet_version, freshet_commit, help ? s->help : "");
-        return 0;
-    }
-    const char *dir = folder(argc, argv);
-    if (!dir) {
-        fprintf(stderr, "usage: %s [-C DIR]\n", s->program);
-        return 2;
-    }
+    const char *dir = daemon_folder(&s->self, argc, argv, &code);
+    if (!dir)
+        return code;
     arena_init(&settings, SETTINGS_MAX);
     arena_init(&p.arena, REQ_ARENA_MAX);
     p.traffic = traffic_new();
     if (start(&p, &settings, dir, &code, &err) != RC_OK)
-        fprintf(stderr, "%s: %s\n", s->program, err.msg);
+        fprintf(stderr, "%s: %s\n", s->self.program, err.msg);
     arena_release(&p.arena);
     arena_release(&settings);
     return code;

@@ -5,12 +5,11 @@
 #define FRESHET_API_SERVICE_H
 
 #include "api/route.h"
+#include "core/daemon.h"
 
 struct service {
-    const char *program; /* "freshet-api" */
-    const char *proc;    /* short name in logs: "api" */
-    const char *socket;  /* under the instance's folder */
-    const char *help;
+    struct daemon self;
+    const char *socket; /* under the instance's folder */
     const struct router *router;
     enum ledger_role role;
     sha256_fn *hash;

@@ -8,13 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "api/listen.h"
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
 
 #define SOCKET "run/stream.sock"
@@ -36,19 +35,6 @@ struct stream {
 };
 
 /* ---- start ------------------------------------------------------------------------------------ */
-
-static enum rc catch_signals(struct stream *s, struct err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
-        s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    return s->signals >= 0 ? RC_OK
-                           : err_set(err, RC_INTERNAL, "", "no signals: %s", strerror(errno));
-}
 
 /* As many clients as are wanted, or as there are file descriptors for. */
 static size_t room_for(int64_t wanted)
@@ -86,7 +72,7 @@ static enum rc start(struct stream *s, struct err *err)
                                     .clients_max = room_for(conf->stream_clients),
                                     .beat_ms = conf->stream_heartbeat_s * 1000,
                                     .stall_s = (unsigned)conf->stream_stall_s};
-    TRY(catch_signals(s, err));
+    TRY(daemon_signals(&s->signals, err));
     TRY(open_paths(s, err));
     o.listen_fd = s->listen_fd;
     TRY(stream_http_new(&o, &s->http, err));
@@ -100,17 +86,14 @@ static enum rc start(struct stream *s, struct err *err)
 
 static void take_signals(struct stream *s)
 {
-    struct signalfd_siginfo info;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (s->stopping)
-            continue;
-        s->stopping = true;
-        s->stop_at = clock_mono() + STOP_MAX_MS;
-        unlink(s->socket);
-        unlink(s->hints_path);
-        unlink(s->stat_path); /* who stopped is not missed */
-        stream_http_stop(s->http);
-    }
+    if (!daemon_told_to_stop(s->signals) || s->stopping)
+        return;
+    s->stopping = true;
+    s->stop_at = clock_mono() + STOP_MAX_MS;
+    unlink(s->socket);
+    unlink(s->hints_path);
+    unlink(s->stat_path); /* who stopped is not missed */
+    stream_http_stop(s->http);
 }
 
 static bool take_hints(const struct stream *s)

@@ -15,12 +15,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
 #include "detectors/confirms.h"
 #include "detectors/detect.h"
@@ -64,12 +62,11 @@ struct scheduler {
     struct walk walk;
 };
 
-static const char usage[] =
-    "usage: freshet-scheduler [-C DIR]\n"
+static const struct daemon self = {
+    "freshet-scheduler", "scheduler",
     "Looks at the sources of the instance in DIR when they are due or asked for.\n"
     "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
-    "  --help   this text\n"
-    "`freshet up` starts it together with everything else.\n";
+    "`freshet up` starts it together with everything else.\n"};
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -219,9 +216,7 @@ static enum rc poll_ledger(struct scheduler *sc, struct err *err)
 
 static void read_signals(struct scheduler *sc)
 {
-    struct signalfd_siginfo info;
-    while (read(sc->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        sc->stop = true;
+    sc->stop = sc->stop || daemon_told_to_stop(sc->signals);
 }
 
 static enum rc turn(struct scheduler *sc, struct err *err)
@@ -268,14 +263,6 @@ static enum rc wind_down(struct scheduler *sc, struct err *err)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static void set_log_level(const char *name)
-{
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0)
-            log_level_min((enum log_level)i);
-}
-
 static enum rc take_lock(struct scheduler *sc, struct err *err)
 {
     char *path = instance_path(&sc->settings, &sc->inst, "run/scheduler.lock");
@@ -290,29 +277,11 @@ static enum rc take_lock(struct scheduler *sc, struct err *err)
     return RC_OK;
 }
 
-static enum rc catch_signals(struct scheduler *sc, struct err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
-        sc->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (sc->signals < 0)
-        return err_set(err, RC_IO, "", "cannot catch signals: %s", strerror(errno));
-    return RC_OK;
-}
-
 static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
 {
-    TRY(clock_init(err));
-    TRY(log_open("scheduler", NULL, err));
-    TRY(instance_load(&sc->settings, dir, &sc->inst, err));
-    set_log_level(sc->inst.conf.log_level);
+    TRY(daemon_begin(&self, dir, &sc->settings, &sc->inst, err));
     TRY(take_lock(sc, err));
-    TRY(catch_signals(sc, err));
+    TRY(daemon_signals(&sc->signals, err));
     TRY(ledger_open(sc->inst.dir, LEDGER_INBOX, digest_sha256, &sc->ledger, err));
     TRY(ledger_heartbeat(sc->ledger, HEARTBEAT_FULL, -1,
                          err)); /* what one before us may have said */
@@ -359,22 +328,12 @@ static enum rc work(const char *dir, struct err *err)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    const char *dir = env_get("FRESHET_DIR");
     struct err err;
-    for (int c; (c = getopt_long(argc, argv, "C:h", options, NULL)) != -1;) {
-        if (c == 'C') {
-            dir = optarg;
-            continue;
-        }
-        fputs(usage, c == 'h' ? stdout : stderr);
-        return c == 'h' ? 0 : 2;
-    }
-    if (optind < argc) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    if (work(dir ? dir : ".", &err) == RC_OK)
+    int code = 0;
+    const char *dir = daemon_folder(&self, argc, argv, &code);
+    if (!dir)
+        return code;
+    if (work(dir, &err) == RC_OK)
         return 0;
     log_err(LOG_ERROR, "scheduler.failed", &err);
     return 1;

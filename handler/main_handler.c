@@ -8,14 +8,11 @@
  *   2. One log line per run, with a stable code and without anything withheld (I8).
  *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/inotify.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
 #include "handler/work.h"
 #include "ledger/pause.h"
@@ -30,12 +27,11 @@
 
 #define FORGET_EVERY_MS 3600000
 
-static const char usage[] =
-    "usage: freshet-handler [-C DIR]\n"
+static const struct daemon self = {
+    "freshet-handler", "handler",
     "Promotes, holds or refuses what the detectors of the instance in DIR found.\n"
     "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
-    "  --help   this text\n"
-    "`freshet up` starts it together with everything else.\n";
+    "`freshet up` starts it together with everything else.\n"};
 
 struct handler {
     struct arena settings;
@@ -66,13 +62,6 @@ static void tell(void *ctx, const struct work_end *e)
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
-
-static void read_signals(struct handler *h)
-{
-    struct signalfd_siginfo info;
-    while (read(h->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        h->stop = true;
-}
 
 static void drain_watch(struct handler *h)
 {
@@ -112,7 +101,7 @@ static enum rc idle(struct handler *h, struct err *err)
     TRY(forget(h, err));
     TRY(inbox_next_at(h->ledger, &next, err));
     (void)poll(fds, ARRAY_LEN(fds), (int)wait_ms(h, next, settling));
-    read_signals(h);
+    h->stop = h->stop || daemon_told_to_stop(h->signals);
     drain_watch(h);
     return RC_OK;
 }
@@ -124,7 +113,7 @@ static enum rc turn(struct handler *h, struct err *err)
     int64_t freed = 0;
     TRY(worker_beat(h->worker, err));
     enum rc rc = work_some(h->worker, tell, NULL, err);
-    read_signals(h);
+    h->stop = h->stop || daemon_told_to_stop(h->signals);
     if (rc != RC_NOT_FOUND)
         return rc;
     TRY(worker_reclaim(h->worker, &freed, err));
@@ -157,28 +146,6 @@ static enum rc run_until_stopped(struct handler *h, struct err *err)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static void set_log_level(const char *name)
-{
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0)
-            log_level_min((enum log_level)i);
-}
-
-static enum rc catch_signals(struct handler *h, struct err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
-        h->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (h->signals < 0)
-        return err_set(err, RC_INTERNAL, "", "no signals: %s", strerror(errno));
-    return RC_OK;
-}
-
 /* Every commit writes to ledger.db-wal, which lies in the folder that is watched. Without inotify
  * (a network filesystem, no watches left) the ledger is asked every POLL_MS. */
 static void watch_ledger(struct handler *h)
@@ -192,10 +159,8 @@ static void watch_ledger(struct handler *h)
 
 static enum rc start(struct handler *h, const char *dir, struct err *err)
 {
-    TRY(clock_init(err));
-    TRY(instance_load(&h->settings, dir, &h->inst, err));
-    set_log_level(h->inst.conf.log_level);
-    TRY(catch_signals(h, err));
+    TRY(daemon_begin(&self, dir, &h->settings, &h->inst, err));
+    TRY(daemon_signals(&h->signals, err));
     watch_ledger(h);
     TRY(ledger_open(h->inst.dir, LEDGER_WRITE, digest_sha256, &h->ledger, err));
     TRY(worker_new(h->ledger, &h->inst, &h->worker, err));
@@ -215,40 +180,16 @@ static void finish(struct handler *h)
     arena_release(&h->settings);
 }
 
-static int read_options(int argc, char **argv, const char **dir)
-{
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int o;
-    while ((o = getopt_long(argc, argv, "C:h", options, NULL)) != -1) {
-        if (o == 'C') {
-            *dir = optarg;
-        } else if (o == 'h') {
-            fputs(usage, stdout);
-            exit(0);
-        } else {
-            fputs(usage, stderr);
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     struct handler h = {.signals = -1, .watch = -1};
     struct err err = {0};
-    const char *dir = env_get("FRESHET_DIR") ? env_get("FRESHET_DIR") : ".";
-    int usage_error = read_options(argc, argv, &dir);
-    if (usage_error)
-        return usage_error;
+    int code = 0;
+    const char *dir = daemon_folder(&self, argc, argv, &code);
+    if (!dir)
+        return code;
     arena_init(&h.settings, 1u << 20);
-    enum rc rc = log_open("handler", NULL, &err);
-    if (rc == RC_OK)
-        rc = start(&h, dir, &err);
+    enum rc rc = start(&h, dir, &err);
     if (rc == RC_OK)
         rc = run_until_stopped(&h, &err);
     if (rc != RC_OK)

@@ -8,13 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/daemon.h"
 #include "core/log.h"
 #include "handler/notify.h"
 #include "ledger/breach.h"
@@ -24,12 +22,11 @@
 #define SWEEP_MS 30000             /* between two looks for sources that are late */
 #define RUN_MEMORY_MAX (64u << 20) /* documents of one run */
 
-static const char usage[] =
-    "usage: freshet-outbox [-C DIR]\n"
+static const struct daemon self = {
+    "freshet-outbox", "outbox",
     "Writes run artifacts and tells others what happened in the instance in DIR.\n"
     "  -C DIR   the instance (default: FRESHET_DIR, else the current folder)\n"
-    "  --help   this text\n"
-    "`freshet up` starts it together with everything else.\n";
+    "`freshet up` starts it together with everything else.\n"};
 
 struct outbox {
     struct arena settings, run;
@@ -47,8 +44,8 @@ struct outbox {
 static void wait_signal(struct outbox *o, int ms)
 {
     struct pollfd fd = {.fd = o->signals, .events = POLLIN};
-    if (poll(&fd, 1, ms) > 0)
-        o->stop = true;
+    (void)poll(&fd, 1, ms);
+    o->stop = o->stop || daemon_told_to_stop(o->signals);
 }
 
 static enum rc count(struct outbox *o, struct err *err)
@@ -107,19 +104,6 @@ static enum rc run_until_stopped(struct outbox *o, struct err *err)
     return RC_OK;
 }
 
-static enum rc catch_signals(struct outbox *o, struct err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
-        o->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    return o->signals >= 0 ? RC_OK
-                           : err_set(err, RC_INTERNAL, "", "no signals: %s", strerror(errno));
-}
-
 static enum rc take_lock(struct outbox *o, struct err *err)
 {
     const char *path = instance_path(&o->settings, &o->inst, "run/outbox.lock");
@@ -133,9 +117,8 @@ static enum rc take_lock(struct outbox *o, struct err *err)
 
 static enum rc start(struct outbox *o, const char *dir, struct err *err)
 {
-    TRY(clock_init(err));
-    TRY(instance_load(&o->settings, dir, &o->inst, err));
-    TRY(catch_signals(o, err));
+    TRY(daemon_begin(&self, dir, &o->settings, &o->inst, err));
+    TRY(daemon_signals(&o->signals, err));
     TRY(take_lock(o, err));
     TRY(ledger_open(o->inst.dir, LEDGER_WRITE, digest_sha256, &o->ledger, err));
     TRY(notify_new(o->ledger, &o->inst, &o->notify, err));
@@ -156,41 +139,17 @@ static void finish(struct outbox *o)
     arena_release(&o->settings);
 }
 
-static int read_options(int argc, char **argv, const char **dir)
-{
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int o;
-    while ((o = getopt_long(argc, argv, "C:h", options, NULL)) != -1) {
-        if (o == 'C') {
-            *dir = optarg;
-        } else if (o == 'h') {
-            fputs(usage, stdout);
-            exit(0);
-        } else {
-            fputs(usage, stderr);
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     struct outbox o = {.signals = -1, .lock = -1};
     struct err err = {0};
-    const char *dir = env_get("FRESHET_DIR") ? env_get("FRESHET_DIR") : ".";
-    int usage_error = read_options(argc, argv, &dir);
-    if (usage_error)
-        return usage_error;
+    int code = 0;
+    const char *dir = daemon_folder(&self, argc, argv, &code);
+    if (!dir)
+        return code;
     arena_init(&o.settings, 1u << 20);
     arena_init(&o.run, RUN_MEMORY_MAX);
-    enum rc rc = log_open("outbox", NULL, &err);
-    if (rc == RC_OK)
-        rc = start(&o, dir, &err);
+    enum rc rc = start(&o, dir, &err);
     if (rc == RC_OK)
         rc = run_until_stopped(&o, &err);
     if (rc != RC_OK)
