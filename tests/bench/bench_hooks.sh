@@ -1,13 +1,14 @@
 #!/bin/sh
 # bench_hooks.sh [SECONDS] [ROUNDS] [CLIENTS]: signed deliveries through nginx, each answered after its commit,
 # beside single FULL commits by one process (raw_put.c) before and after; then with ten times as many badly
-# signed ones beside them, sent from another address over 64 connections and over 500. Every provider has an
-# address of its own (127.0.1.x), and the settings are the usual ones. Handlers are stopped: they are
+# signed ones beside them, sent from another address over 64 connections and over 500 (nginx lets that address
+# wait); then a paced load with ten times as many bad ones from so many addresses that none is slowed: all are
+# taken and refused. Every provider has an address of its own (127.0.1.x), and the settings are the usual ones. Handlers are stopped: they are
 # measured by bench_handler.sh. Every delivery names another commit, so none is absorbed by one that waits.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/lib.sh
-seconds=${1:-4} rounds=${2:-3} clients=${3:-32} commits=3000
+seconds=${1:-4} rounds=${2:-3} clients=${3:-32} commits=3000 pace=${PACE:-500}
 
 mkdir -p "$B/bench"
 cc -O2 -D_GNU_SOURCE -o "$B/bench/raw_put" tests/bench/raw_put.c -lsqlite3
@@ -40,8 +41,18 @@ beside() { # beside CONNECTIONS RATE
     load
     wait "$bad"
 }
+paced() { # rate and p99 of good ones alone, then beside ten bad for each, and how many of these were answered
+    "$B/bench/hook_load" "$port" "$clients" "$seconds" 128 127.0.1. good "$pace" > "$tmp/alone"
+    "$B/bench/hook_load" "$port" 200 $((seconds + 2)) 128 127.0.2. bad $((pace * 10)) > "$tmp/flood" &
+    flood=$!
+    sleep 1
+    "$B/bench/hook_load" "$port" "$clients" "$seconds" 128 127.0.1. good "$pace" > "$tmp/among"
+    wait "$flood"
+    cat "$tmp/alone" "$tmp/among" "$tmp/flood" | awk '{ printf "%s %s ", $3, $5 } END { print "" }'
+}
 
 : > "$tmp/rounds"
+: > "$tmp/paced"
 n=0
 while [ "$n" -lt "$rounds" ]; do
     before=$(raw)
@@ -59,6 +70,7 @@ while [ "$n" -lt "$rounds" ]; do
         FILENAME ~ /bad$/ { c = $3 }
         END { split(few, f, " "); print raw, good, a, f[3], b, c }' \
         "$tmp/good" "$tmp/few" "$tmp/many" "$tmp/bad" >> "$tmp/rounds"
+    paced >> "$tmp/paced"
     n=$((n + 1))
 done
 # shellcheck disable=SC2086
@@ -77,3 +89,9 @@ awk -v r1="$(column rounds 1)" -v r2="$(column rounds 2)" -v g="$(column rounds 
     printf "%-46s %10.0f %9s %9.1f %12.0f\n", "beside badly signed ones, 500 connections", many, "", many99, manybad
     printf "rate: %.2f of single commits (asked for: 0.60)%s\n", x, (x < 0.6 ? ", MISSED" : "")
     printf "beside ten times as many bad ones (sent as fast as they were answered): %.2f and %.2f of it (asked for: 0.75)%s\n", y, z, (y < 0.75 || z < 0.75 ? ", MISSED" : "") }'
+awk '{ print $3 / $1 }' "$tmp/paced" > "$tmp/kept"
+awk -v g="$(column paced 1)" -v g99="$(column paced 2)" -v b="$(column paced 3)" -v b99="$(column paced 4)" \
+    -v bad="$(column paced 5)" -v kept="$(column kept 1)" 'BEGIN {
+    printf "%-46s %10.0f %9s %9.1f\n", "signed deliveries at a steady pace", g, "", g99
+    printf "%-46s %10.0f %9s %9.1f %12.0f\n", "beside ten times as many bad ones, all answered", b, "", b99, bad
+    printf "beside ten times as many that were taken and refused: %.2f of it (asked for: 0.75)%s\n", kept, (kept < 0.75 || bad < 9 * b ? ", MISSED" : "") }'
