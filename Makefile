@@ -133,7 +133,7 @@ $(TEST_BIN) $(FUZZ_BIN): %: %.o $(foreach r,$(TEST_ROOMS),$(call archive,$(r)))
 
 lint: deps-lint
 	@build-aux/lint
-bench: deps-bench
+bench: deps-run
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
 crash: deps-test
