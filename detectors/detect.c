@@ -540,18 +540,24 @@ static int64_t batch_wait(const struct detect *d)
     return left > 0 ? left : 0;
 }
 
+static bool is_batch_due(const struct detect *d)
+{
+    return d->n_ended > 0 && batch_wait(d) == 0;
+}
+
+/* A batch is given away at the beginning: by then the caller has added what follows, so that what comes
+ * after that can be read meanwhile. */
 enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err)
 {
+    if (d->n_given == 0 && is_batch_due(d))
+        give(d);
     if (d->n_ended > 0 && batch_wait(d) < wait_ms)
         wait_ms = (int)batch_wait(d);
     if (d->n_open > 0 && wait_ms > DETECT_BATCH_MS)
         wait_ms = DETECT_BATCH_MS;
     (void)fetch_run(d->env.fetch, wait_ms);
-    bool due = d->n_ended > 0 && batch_wait(d) == 0;
-    bool full = due && d->n_ended >= 2 * DETECT_BATCH;
+    bool full = is_batch_due(d) && d->n_ended >= 2 * DETECT_BATCH;
     TRY(settle(d, d->n_open == 0 || full, err));
-    if (due && d->n_given == 0)
-        give(d);
     *ret_open = detect_left(d);
     return RC_OK;
 }
