@@ -124,18 +124,21 @@ static enum rc member(yyjson_val *obj, const char *key, yyjson_val **ret, struct
     return RC_OK;
 }
 
-enum rc json_get_str(yyjson_val *obj, const char *key, const char **ret, struct err *err)
+enum rc json_read_str(yyjson_val *v, const char *key, const char **ret, struct err *err)
 {
-    yyjson_val *v;
-    enum rc rc = member(obj, key, &v, err);
-    if (rc != RC_OK || !v)
-        return rc;
     if (!yyjson_is_str(v))
         return err_set(err, RC_INVALID, key, "must be a string");
     if (!str_is_clean((struct str){yyjson_get_str(v), yyjson_get_len(v)}))
         return err_set(err, RC_INVALID, key, "must not hold control characters");
     *ret = yyjson_get_str(v);
     return RC_OK;
+}
+
+enum rc json_get_str(yyjson_val *obj, const char *key, const char **ret, struct err *err)
+{
+    yyjson_val *v;
+    TRY(member(obj, key, &v, err));
+    return v ? json_read_str(v, key, ret, err) : RC_OK;
 }
 
 /* JSON knows one kind of number: 3e2 is as whole as 300. */
@@ -152,19 +155,23 @@ static bool whole(yyjson_val *v, int64_t *ret)
     return true;
 }
 
-enum rc json_get_i64(yyjson_val *obj, const char *key, int64_t min, int64_t max, int64_t *ret,
-                     struct err *err)
+enum rc json_read_i64(yyjson_val *v, const char *key, int64_t min, int64_t max, int64_t *ret,
+                      struct err *err)
 {
-    yyjson_val *v;
     int64_t n;
-    enum rc rc = member(obj, key, &v, err);
-    if (rc != RC_OK || !v)
-        return rc;
     if (!whole(v, &n) || n < min || n > max)
         return err_set(err, RC_INVALID, key, "must be a whole number between %lld and %lld",
                        (long long)min, (long long)max);
     *ret = n;
     return RC_OK;
+}
+
+enum rc json_get_i64(yyjson_val *obj, const char *key, int64_t min, int64_t max, int64_t *ret,
+                     struct err *err)
+{
+    yyjson_val *v;
+    TRY(member(obj, key, &v, err));
+    return v ? json_read_i64(v, key, min, max, ret, err) : RC_OK;
 }
 
 enum rc json_get_num(yyjson_val *obj, const char *key, double *ret, struct err *err)

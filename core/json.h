@@ -41,6 +41,10 @@ MUST_CHECK enum rc json_get_i64(yyjson_val *obj, const char *key, int64_t min, i
                                 int64_t *ret, struct err *err);
 MUST_CHECK enum rc json_get_num(yyjson_val *obj, const char *key, double *ret, struct err *err);
 MUST_CHECK enum rc json_get_bool(yyjson_val *obj, const char *key, bool *ret, struct err *err);
+/* The same for a value at hand, which `key` names in errors; nothing is taken for missing. */
+MUST_CHECK enum rc json_read_str(yyjson_val *v, const char *key, const char **ret, struct err *err);
+MUST_CHECK enum rc json_read_i64(yyjson_val *v, const char *key, int64_t min, int64_t max,
+                                 int64_t *ret, struct err *err);
 
 /* The text of a string value, "" for anything else and for NULL. */
 static inline struct str json_text(yyjson_val *v)

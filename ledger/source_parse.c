@@ -96,29 +96,74 @@ static enum rc check_names(yyjson_val *decl, struct err *err)
     return RC_OK;
 }
 
-static enum rc read_text(yyjson_val *decl, const char *name, bool required, size_t longest,
-                         const char **ret, struct err *err)
-{
-    *ret = "";
-    TRY(json_get_str(decl, name, ret, err));
-    if (required && !**ret)
-        return err_set(err, RC_INVALID, name, "is required");
-    if (strlen(*ret) > longest)
-        return err_set(err, RC_INVALID, name, "is longer than %zu bytes", longest);
-    return RC_OK;
-}
-
-static enum rc read_plain(yyjson_val *decl, struct source *s, struct err *err)
-{
-#define TEXT(name, required, longest) TRY(read_text(decl, #name, required, longest, &s->name, err));
-#define NUMBER(name, def, min, max)                                                                \
-    s->name = def;                                                                                 \
-    TRY(json_get_i64(decl, #name, min, max, &s->name, err));
+/* A member that is a text or a number and nothing more. */
+struct plain {
+    struct str name;
+    size_t at; /* in struct source */
+    bool is_text, required;
+    int64_t def, min, max; /* of a text only max, its length */
+};
+static const struct plain plains[] = {
+#define NAMED(field) .name = {#field, sizeof #field - 1}, .at = offsetof(struct source, field)
+#define TEXT(field, needed, longest)                                                               \
+    {NAMED(field), .is_text = true, .required = (needed), .max = (longest)},
+#define NUMBER(field, value, least, most)                                                          \
+    {NAMED(field), .def = (value), .min = (least), .max = (most)},
 #define OTHER(name)
 #include "ledger/source_fields.def"
+#undef NAMED
 #undef TEXT
 #undef NUMBER
 #undef OTHER
+};
+
+static const char **text_at(struct source *s, const struct plain *p)
+{
+    return (const char **)((char *)s + p->at);
+}
+
+static int64_t *number_at(struct source *s, const struct plain *p)
+{
+    return (int64_t *)((char *)s + p->at);
+}
+
+static const struct plain *plain_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(plains); i++)
+        if (str_eq(plains[i].name, name))
+            return &plains[i];
+    return NULL;
+}
+
+static enum rc read_one(const struct plain *p, yyjson_val *v, struct source *s, struct err *err)
+{
+    if (!p->is_text)
+        return json_read_i64(v, p->name.p, p->min, p->max, number_at(s, p), err);
+    TRY(json_read_str(v, p->name.p, text_at(s, p), err));
+    if (yyjson_get_len(v) > (size_t)p->max)
+        return err_set(err, RC_INVALID, p->name.p, "is longer than %lld bytes", (long long)p->max);
+    return RC_OK;
+}
+
+/* Declarations are short and the table is long, so it is the members that are gone through. */
+static enum rc read_plain(yyjson_val *decl, struct source *s, struct err *err)
+{
+    size_t i, n;
+    yyjson_val *key, *val;
+    for (i = 0; i < ARRAY_LEN(plains); i++)
+        if (plains[i].is_text)
+            *text_at(s, &plains[i]) = "";
+        else
+            *number_at(s, &plains[i]) = plains[i].def;
+    yyjson_obj_foreach(decl, i, n, key, val)
+    {
+        const struct plain *p = yyjson_is_null(val) ? NULL : plain_find(json_text(key));
+        if (p)
+            TRY(read_one(p, val, s, err));
+    }
+    for (i = 0; i < ARRAY_LEN(plains); i++)
+        if (plains[i].required && !**text_at(s, &plains[i]))
+            return err_set(err, RC_INVALID, plains[i].name.p, "is required");
     return RC_OK;
 }
 
