@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "core/clock.h"
 #include "handler/compare_attributes.h"
 #include "handler/compare_geom.h"
 #include "handler/diff.h"
@@ -27,7 +28,7 @@ struct side {
     size_t n, vertices;
 };
 struct totals {
-    int64_t gained, lost, slivers, unmeasured, moved, polygons, same;
+    int64_t gained, lost, slivers, unmeasured, measured, polygons, same;
     double gained_km2, lost_km2, slivers_km2, moved_m;
     char first[16], last[16]; /* legal dates, ISO; "" for none */
 };
@@ -233,20 +234,24 @@ static yyjson_val *parse_attributes(struct compare *c, const struct kept *k)
     return v;
 }
 
-/* "2026-07-01", of 2026-07-01T…, 2026/07/01, 20260701; "" when it is no such date. */
+/* "2026-07-01", of 2026-07-01, 2026-07-01T…, 2026/07/01, 20260701; "" when it is no such date. */
 static void iso_date(const char *text, char out[16])
 {
-    char digits[9] = "";
-    size_t n = 0;
-    for (const char *p = text; *p && n < 8; p++) {
-        if (*p >= '0' && *p <= '9')
-            digits[n++] = *p;
-        else if ((*p != '-' && *p != '/') || (n != 4 && n != 6))
-            break;
-    }
-    *out = 0;
-    if (n == 8 && digits[4] <= '1' && digits[6] <= '3')
-        snprintf(out, 16, "%.4s-%.2s-%.2s", digits, digits + 4, digits + 6);
+    char s[16] = "";
+    int64_t at;
+    size_t n = strspn(text, "0123456789/-");
+    if (n == 8 && strspn(text, "0123456789") == 8)
+        snprintf(s, sizeof s, "%.4s-%.2s-%.2s", text, text + 4, text + 6);
+    else if (n == 10)
+        snprintf(s, sizeof s, "%.4s-%.2s-%.2s", text, text + 5, text + 8);
+    bool ends = text[n] == '\0' || text[n] == 'T' || text[n] == ' ';
+    bool as_written =
+        n == 8 || (n == 10 && text[4] == text[7] && (text[4] == '-' || text[4] == '/'));
+    char whole[32];
+    snprintf(whole, sizeof whole, "%sT00:00:00Z", s);
+    if (!ends || !as_written || time_parse(str_of(whole), &at) != RC_OK)
+        *s = '\0';
+    memcpy(out, s, sizeof s);
 }
 
 static void note_date(struct totals *t, const char *text)
@@ -270,7 +275,7 @@ static void add_legal_date(struct compare *c, yyjson_mut_val *o, yyjson_val *att
         return;
     yyjson_val *v = yyjson_obj_get(attributes, field);
     if (yyjson_is_str(v))
-        snprintf(text, sizeof text, "%.10s", yyjson_get_str(v));
+        snprintf(text, sizeof text, "%.20s", yyjson_get_str(v));
     else if (yyjson_is_int(v))
         snprintf(text, sizeof text, "%lld", (long long)yyjson_get_sint(v));
     note_date(&c->totals, text);
@@ -283,8 +288,8 @@ static void add_legal_date(struct compare *c, yyjson_mut_val *o, yyjson_val *att
 
 static void count(struct totals *t, const struct movement *m)
 {
-    t->moved += m->moved_m > 0;
-    t->polygons += m->has_area && m->moved_m > 0;
+    t->measured++;
+    t->polygons += m->has_area;
     t->moved_m = fmax(t->moved_m, m->moved_m);
     t->gained += m->gained.total;
     t->lost += m->lost.total;
@@ -448,7 +453,7 @@ static void add_totals(struct compare *c, yyjson_mut_val *root)
     yyjson_mut_obj_add_int(d, o, "slivers", t->slivers);
     yyjson_mut_obj_add_real(d, o, "slivers_km2", rounded(t->slivers_km2, 1e6));
     yyjson_mut_obj_add_int(d, o, "unmeasured", t->unmeasured);
-    yyjson_mut_obj_add_bool(d, o, "all_polygons", t->moved > 0 && t->moved == t->polygons);
+    yyjson_mut_obj_add_bool(d, o, "all_polygons", t->measured > 0 && t->measured == t->polygons);
     yyjson_mut_obj_add_bool(d, o, "within_precision", all_same(c));
     json_add_str(d, o, "legal_date_first", *t->first ? t->first : NULL);
     json_add_str(d, o, "legal_date_last", *t->last ? t->last : NULL);

@@ -2,6 +2,7 @@
 #include "handler/inspect.h"
 
 #include <math.h>
+#include "core/digest.h"
 #include "handler/compare.h"
 #include "handler/inspect_report.h"
 
@@ -41,6 +42,12 @@ enum rc inspect_options_check(const struct inspect_options *o, struct err *err)
 void inspect_problem(struct inspect *in, enum inspect_problem p)
 {
     in->problems[p]++;
+}
+
+void inspect_has_unread(struct inspect *in)
+{
+    in->has_unread = true;
+    digest_sha256(in->bytes.p, in->bytes.n, &in->unread);
 }
 
 struct layer *inspect_layer(struct inspect *in, const char *name, const struct crs *crs)

@@ -15,7 +15,8 @@
  *      with more has features: null, and is told by counts, digests and box alone.
  *   4. Two reports have the same content_digest exactly when fields, CRS and the multiset of
  *      normalised features are the same: order, number format, coordinates within precision_m, key
- *      order, names of single layers, ids and foreign members do not count.
+ *      order, names of single layers, ids and foreign members do not count. What no reader reads (other
+ *      files of an archive, tiles beside features, links to elsewhere) counts by its bytes.
  *   5. Nothing here is trusted to hold against hostile bytes: callers run it in a sandbox
  *      (inspect_child).
  */
@@ -28,7 +29,7 @@
 #include "handler/inspect_layer.h"
 #include "handler/inspect_sniff.h"
 
-#define INSPECT_VERSION "2" /* a new one whenever the same bytes are told differently */
+#define INSPECT_VERSION "3" /* a new one whenever the same bytes are told differently */
 #define INSPECT_REPORT_MAX JSON_MAX
 #define INSPECT_LISTED_MAX 200000 /* some 250 bytes each: what a reader of reports can bear */
 #define INSPECT_LISTED_BYTES (48u << 20) /* keys may be long */
@@ -65,12 +66,16 @@ struct inspect {
     size_t n_layers;
     int64_t features;       /* in all layers */
     yyjson_mut_val *raster; /* NULL: no raster */
+    bool has_unread;        /* the file holds more than was read: */
+    struct sha256 unread;   /* invariant 4 */
     yyjson_mut_doc *doc;
     int64_t problems[PROBLEM_COUNT]; /* how often */
     struct layer_tools tools;
 };
 
 void inspect_problem(struct inspect *in, enum inspect_problem p);
+/* There is more in the file than was read, nobody knows what: all of its bytes count as content. */
+void inspect_has_unread(struct inspect *in);
 /* Takes crs over. NULL when there are too many or memory ran out (which is a problem of the file). */
 struct layer *inspect_layer(struct inspect *in, const char *name, const struct crs *crs);
 

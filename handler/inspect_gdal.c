@@ -1,4 +1,4 @@
-/* inspect_gdal: setting up, opening by format, looking into archives. */
+/* inspect_gdal: setting up, opening by format. */
 #include "handler/inspect_gdal.h"
 
 #include <gdal/cpl_conv.h>
@@ -6,14 +6,13 @@
 #include <gdal/cpl_vsi.h>
 #include <gdal/gdal.h>
 #include <iconv.h>
+#include "handler/inspect_archive.h"
 #include "handler/inspect_crs.h"
 #include "handler/inspect_geojson.h"
 #include "handler/inspect_ogr.h"
 #include "handler/inspect_raster.h"
-#include "handler/inspect_zip.h"
 
 #define FOLDER "/vsimem/inspect/"
-#define NAME_MAX_ (ZIP_NAME_MAX + 64)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
@@ -133,7 +132,28 @@ static GDALDatasetH open_set(enum inspect_format f, const char *path)
                       none);
 }
 
-static enum rc read_set(struct inspect *in, enum inspect_format f, const char *path)
+/* Places that lie in other files. */
+static bool has_links(enum inspect_format f, struct str bytes)
+{
+    return f == FORMAT_kml && memmem(bytes.p, bytes.n, "NetworkLink", strlen("NetworkLink"));
+}
+
+/* Beside features, a GeoPackage may hold tiles. */
+static bool has_tiles(enum inspect_format f, const char *path)
+{
+    const char *drivers[] = {inspect_formats[FORMAT_gpkg].driver, NULL};
+    if (f != FORMAT_gpkg)
+        return false;
+    CPLPushErrorHandler(CPLQuietErrorHandler);
+    GDALDatasetH tiles =
+        GDALOpenEx(path, GDAL_OF_RASTER | GDAL_OF_READONLY | GDAL_OF_INTERNAL, drivers, NULL, NULL);
+    CPLPopErrorHandler();
+    if (tiles)
+        GDALClose(tiles);
+    return tiles != NULL;
+}
+
+enum rc inspect_gdal_set(struct inspect *in, enum inspect_format f, const char *path)
 {
     bool by_definition =
         f == FORMAT_csv || f == FORMAT_kml || f == FORMAT_kmz || f == FORMAT_topojson;
@@ -147,81 +167,9 @@ static enum rc read_set(struct inspect *in, enum inspect_format f, const char *p
         rc = inspect_ogr_layers(in, set, by_definition);
     if (set)
         GDALClose(set);
+    if (set && rc == RC_OK && (has_links(f, in->bytes) || has_tiles(f, path)))
+        inspect_has_unread(in);
     return rc;
-}
-
-/* ---- archives -------------------------------------------------------------------------------- */
-
-static bool ends_in(struct str name, const char *ending)
-{
-    struct str e = str_of(ending);
-    return name.n >= e.n && str_ieq((struct str){name.p + name.n - e.n, e.n}, e);
-}
-
-static enum rc read_entry(struct inspect *in, enum inspect_format f, const struct zip_entry *e)
-{
-    char path[NAME_MAX_];
-    snprintf(path, sizeof path, "/vsizip/{" FOLDER "data.zip}/%.*s", STR_FMT(e->name));
-    in->format = f;
-    return read_set(in, f, path);
-}
-
-static enum rc read_json_entry(struct inspect *in, const struct zip_entry *e, struct err *err)
-{
-    char path[NAME_MAX_];
-    snprintf(path, sizeof path, "/vsizip/{" FOLDER "data.zip}/%.*s", STR_FMT(e->name));
-    VSILFILE *f = VSIFOpenL(path, "rb");
-    char *text = arena_alloc(in->arena, (size_t)e->inflated + 1);
-    size_t n = f && text ? VSIFReadL(text, 1, (size_t)e->inflated, f) : 0;
-    if (f)
-        VSIFCloseL(f);
-    if (!f || !text || n != (size_t)e->inflated) {
-        inspect_problem(in, f && !text ? PROBLEM_TOO_LARGE : PROBLEM_PARSE_ERROR);
-        return RC_OK;
-    }
-    in->bytes = (struct str){text, n};
-    in->format = inspect_sniff(in->bytes);
-    if (in->format == FORMAT_geojson || in->format == FORMAT_geojson_crs ||
-        in->format == FORMAT_geojsonseq)
-        return inspect_geojson_with(in, crs_of_geojson, err);
-    in->format = FORMAT_zip;
-    inspect_problem(in, PROBLEM_WRONG_SHAPE);
-    return RC_OK;
-}
-
-/* All shapefiles of the archive, or else its first KML or GeoJSON. */
-static enum rc read_entries(struct inspect *in, const struct zip *z, struct err *err)
-{
-    bool found = false;
-    for (size_t i = 0; i < z->n; i++)
-        if (ends_in(z->entries[i].name, ".shp")) {
-            TRY(read_entry(in, FORMAT_shapefile, &z->entries[i]));
-            found = true;
-        }
-    for (size_t i = 0; !found && i < z->n; i++) {
-        if (ends_in(z->entries[i].name, ".kml"))
-            return read_entry(in, FORMAT_kmz, &z->entries[i]);
-        if (ends_in(z->entries[i].name, ".geojson") || ends_in(z->entries[i].name, ".json"))
-            return read_json_entry(in, &z->entries[i], err);
-    }
-    if (!found)
-        inspect_problem(in, PROBLEM_WRONG_SHAPE);
-    return RC_OK;
-}
-
-static enum rc read_zip(struct inspect *in, struct err *err)
-{
-    static const enum inspect_problem problems[] = {[ZIP_BROKEN] = PROBLEM_PARSE_ERROR,
-                                                    [ZIP_TOO_LARGE] = PROBLEM_TOO_LARGE,
-                                                    [ZIP_UNSAFE] = PROBLEM_ARCHIVE_UNSAFE};
-    enum zip_verdict verdict;
-    struct zip z;
-    if (zip_read(in->arena, in->bytes, &verdict, &z) != RC_OK)
-        return err_set(err, RC_NOMEM, "", "no memory for the table of contents");
-    if (verdict == ZIP_OK)
-        return read_entries(in, &z, err);
-    inspect_problem(in, problems[verdict]);
-    return RC_OK;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -260,7 +208,7 @@ static enum rc read_gpkg(struct inspect *in, const char *path)
         return RC_OK;
     }
     leave_wal_mode(in->bytes);
-    return read_set(in, FORMAT_gpkg, path);
+    return inspect_gdal_set(in, FORMAT_gpkg, path);
 }
 
 static enum rc read_format(struct inspect *in, const char *path, struct err *err)
@@ -269,9 +217,9 @@ static enum rc read_format(struct inspect *in, const char *path, struct err *err
     case FORMAT_geojson:
     case FORMAT_geojsonseq:
     case FORMAT_geojson_crs: return inspect_geojson_with(in, crs_of_geojson, err);
-    case FORMAT_zip: return read_zip(in, err);
+    case FORMAT_zip: return inspect_archive(in, path, err);
     case FORMAT_gpkg: return read_gpkg(in, path);
-    default: return read_set(in, in->format, path);
+    default: return inspect_gdal_set(in, in->format, path);
     }
 }
 

@@ -15,6 +15,8 @@
 
 /* Once per process, before the first file. */
 MUST_CHECK enum rc inspect_gdal_warm(struct err *err);
+/* Hands the features, or the picture, of the file at GDAL's path to `in`. */
+MUST_CHECK enum rc inspect_gdal_set(struct inspect *in, enum inspect_format f, const char *path);
 /* Reads every format that has an engine. */
 inspect_reader inspect_gdal;
 

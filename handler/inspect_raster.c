@@ -70,6 +70,41 @@ static enum rc read_band(struct inspect *in, GDALRasterBandH from, struct band *
     return rc;
 }
 
+/* Four numbers an entry, as bytes in a fixed order. */
+static bool palette_digest(GDALRasterBandH from, char hex[SHA256_HEX])
+{
+    GDALColorTableH table = GDALGetRasterColorTable(from);
+    CLEANUP(digest_free) struct digest *sha = table ? digest_new() : NULL;
+    struct sha256 all;
+    for (int i = 0; sha && i < GDALGetColorEntryCount(table); i++) {
+        const GDALColorEntry *e = GDALGetColorEntry(table, i);
+        const short parts[] = {e->c1, e->c2, e->c3, e->c4};
+        for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
+            const uint8_t bytes[] = {(uint8_t)(parts[k] >> 8), (uint8_t)parts[k]};
+            digest_add(sha, bytes, sizeof bytes);
+        }
+    }
+    if (!sha)
+        return false;
+    digest_take(sha, &all);
+    sha256_hex(&all, hex);
+    return true;
+}
+
+/* What turns the numbers of a band into what they mean. */
+static void add_meaning(yyjson_mut_doc *d, yyjson_mut_val *o, GDALRasterBandH from)
+{
+    char hex[SHA256_HEX];
+    int has_scale = 0, has_offset = 0;
+    double scale = GDALGetRasterScale(from, &has_scale);
+    double offset = GDALGetRasterOffset(from, &has_offset);
+    const char *unit = GDALGetRasterUnitType(from);
+    json_add_str(d, o, "palette", palette_digest(from, hex) ? hex : NULL);
+    yyjson_mut_obj_add_val(d, o, "scale", number_or_null(d, has_scale ? scale : NAN));
+    yyjson_mut_obj_add_val(d, o, "offset", number_or_null(d, has_offset ? offset : NAN));
+    json_add_str(d, o, "unit", unit && *unit ? unit : NULL);
+}
+
 static enum rc add_band(struct inspect *in, yyjson_mut_val *list, GDALRasterBandH from, bool read)
 {
     struct band b = {.min = NAN, .max = NAN};
@@ -84,6 +119,7 @@ static enum rc add_band(struct inspect *in, yyjson_mut_val *list, GDALRasterBand
     json_add_str(d, o, "type", GDALGetDataTypeName(GDALGetRasterDataType(from)));
     json_add_str(d, o, "color",
                  GDALGetColorInterpretationName(GDALGetRasterColorInterpretation(from)));
+    add_meaning(d, o, from);
     yyjson_mut_obj_add_val(d, o, "nodata",
                            has_nodata ? number_or_null(d, nodata) : yyjson_mut_null(d));
     yyjson_mut_obj_add_val(d, o, "min", number_or_null(d, b.min));
@@ -168,6 +204,8 @@ static void add_place(struct inspect *in, yyjson_mut_val *o, GDALDatasetH set)
 enum rc inspect_raster(struct inspect *in, GDALDatasetH set)
 {
     yyjson_mut_val *o = yyjson_mut_obj(in->doc);
+    if (GDALGetMetadata(set, "SUBDATASETS")) /* further pages */
+        inspect_has_unread(in);
     yyjson_mut_obj_add_int(in->doc, o, "width", GDALGetRasterXSize(set));
     yyjson_mut_obj_add_int(in->doc, o, "height", GDALGetRasterYSize(set));
     add_place(in, o, set);

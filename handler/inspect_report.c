@@ -205,6 +205,13 @@ static void add_layer_content(yyjson_mut_doc *d, yyjson_mut_val *list, struct la
     yyjson_mut_arr_append(list, o);
 }
 
+static void add_unread(yyjson_mut_doc *d, yyjson_mut_val *o, const struct inspect *in)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(&in->unread, hex);
+    json_add_str(d, o, "unread_digest", in->has_unread ? hex : NULL);
+}
+
 static enum rc content_digest(struct inspect *in, char hex[SHA256_HEX], struct err *err)
 {
     yyjson_mut_doc *d = json_doc(in->arena);
@@ -222,6 +229,8 @@ static enum rc content_digest(struct inspect *in, char hex[SHA256_HEX], struct e
     yyjson_mut_obj_add_real(d, o, "precision_m", in->options->precision_m);
     if (in->raster)
         yyjson_mut_obj_add_val(d, o, "raster", yyjson_mut_val_mut_copy(d, in->raster));
+    if (in->has_unread)
+        add_unread(d, o, in);
     TRY(json_doc_rc(d));
     buf_init(&text, INSPECT_REPORT_MAX);
     enum rc rc = json_canon_mut(&text, o, err);
@@ -345,6 +354,7 @@ static void add_content(const struct inspect *in, yyjson_mut_val *o, struct str 
     yyjson_mut_obj_add_val(d, o, "bbox", whole_box(d, in));
     yyjson_mut_obj_add_val(d, o, "totals", totals_json(d, in));
     json_add_str(d, o, "content_digest", digest);
+    add_unread(d, o, in);
     if (list.n > 0)
         json_add_raw(d, o, "features", list);
     else

@@ -124,14 +124,17 @@ enum rc job_diff(struct job *j, struct err *err)
     return RC_OK;
 }
 
-/* What the content digest tells beside features: fields, CRS, pictures. */
+/* What the content digest tells beside features: fields, CRS, pictures, what is unread. */
 static bool same_frame(const struct job *j)
 {
     yyjson_val *x = yyjson_obj_get(j->then, "layers"), *y = yyjson_obj_get(j->now, "layers");
     size_t n = yyjson_arr_size(x);
-    bool same = n == yyjson_arr_size(y) &&
-                strcmp(j->before.schema_digest, j->facts.qa.now.schema_digest) == 0 &&
-                yyjson_equals(yyjson_obj_get(j->then, "raster"), yyjson_obj_get(j->now, "raster"));
+    bool same =
+        n == yyjson_arr_size(y) &&
+        strcmp(j->before.schema_digest, j->facts.qa.now.schema_digest) == 0 &&
+        yyjson_equals(yyjson_obj_get(j->then, "raster"), yyjson_obj_get(j->now, "raster")) &&
+        yyjson_equals(yyjson_obj_get(j->then, "unread_digest"),
+                      yyjson_obj_get(j->now, "unread_digest"));
     for (size_t i = 0; same && i < n; i++)
         same = yyjson_equals(yyjson_obj_get(yyjson_arr_get(x, i), "crs"),
                              yyjson_obj_get(yyjson_arr_get(y, i), "crs"));
