@@ -60,11 +60,7 @@ static enum rc refuse(struct ledger *l, const struct order *o, const struct err 
     char detail[DETAIL_MAX];
     snprintf(detail, sizeof detail, "%s%s%s", why->field, *why->field ? ": " : "", why->msg);
     TRY(ledger_begin(l, err));
-    enum rc rc = order_end(l, o->no, false, detail, now, err);
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
+    return ledger_end(l, order_end(l, o->no, false, detail, now, err), err);
 }
 
 static enum rc apply_next(struct ledger *l, struct arena *a, const struct instance *inst,

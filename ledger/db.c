@@ -235,11 +235,7 @@ enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now, struct
     enum rc rc = query_run(l, Q_HEARTBEAT_PUT, err, "ti", role, now);
     if (rc == RC_OK && strcmp(role, "scheduler") == 0)
         rc = query_run(l, Q_HEARTBEAT_DUE, err, "");
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc ledger_backup(struct ledger *l, const char *file, struct err *err)
