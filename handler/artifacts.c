@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -141,13 +142,7 @@ static void remove_folder(const char *dir)
 static enum rc put_file(const char *path, struct str text, mode_t mode, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    bool good = fd >= 0;
-    while (good && text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        good = n > 0;
-        text = good ? (struct str){text.p + n, text.n - (size_t)n} : text;
-    }
-    enum rc rc = good ? RC_OK : fail(err, "write", path);
+    enum rc rc = fd >= 0 && fd_write_all(fd, text) ? RC_OK : fail(err, "write", path);
     if (fd >= 0 && close(fd) != 0 && rc == RC_OK)
         rc = fail(err, "write", path);
     return rc;

@@ -2,8 +2,8 @@
  * the run ends sets `write`, and the steps behind it are skipped. */
 #include "handler/job_internal.h"
 
-#include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "handler/children.h"
 #include "handler/project.h"
 #include "ledger/twin.h"
@@ -176,12 +176,6 @@ static enum rc take_in(struct job *j, struct err *err)
     return blocked ? job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK, err) : RC_OK;
 }
 
-void job_close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 static enum rc count_entries(struct job *j, int fd, struct err *err)
 {
     struct entry_counts counts;
@@ -234,7 +228,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
 static enum rc take_held(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
     TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
     j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
@@ -306,14 +300,14 @@ static enum rc pass_policy(struct job *j, struct err *err)
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     struct sha256 sha;
     int64_t size;
     char chunk[16384];
     ssize_t n = 0;
     TRY(store_read(j->env->store, from, &j->bytes.sha, &fd, err));
     TRY(store_begin(j->env->store, &j->put, err));
-    while ((n = read(fd, chunk, sizeof chunk)) > 0)
+    while ((n = fd_read_all(fd, chunk, sizeof chunk)) > 0)
         TRY(store_add(j->put, chunk, (size_t)n, err));
     store_seal(j->put, &sha, &size);
     if (n < 0 || !sha256_eq(&sha, &j->bytes.sha))
@@ -345,7 +339,7 @@ static enum rc stage(struct job *j, struct err *err)
  * judged for what the documents say of them: that they come back is decided. */
 static enum rc take_back(struct job *j, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     enum tier tier = job_tier(j);
     const char *refused = NULL;
     TRY(job_find_prior(j, &refused, err));

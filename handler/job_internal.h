@@ -98,6 +98,5 @@ void job_begin_facts(struct job *j);
 void job_begin_end(const struct job_claim *claim, struct work_end *end);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */
 MUST_CHECK enum rc job_publish(struct job *j, struct err *err);
-void job_close_fd(int *fd); /* fits CLEANUP */
 
 #endif

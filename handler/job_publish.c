@@ -3,6 +3,7 @@
 #include "handler/job_internal.h"
 
 #include "core/clock.h"
+#include "core/fd.h"
 #include "handler/children.h"
 #include "handler/delta.h"
 #include "handler/entry.h"
@@ -138,7 +139,7 @@ static enum rc render(const struct job *j, struct promotion *p, struct err *err)
 static enum rc open_before(struct job *j, struct err *err)
 {
     const struct head *h = &j->head;
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     entries_none(&j->listing_before);
     if (h->version == 0)
         return RC_OK;
@@ -163,7 +164,7 @@ static enum rc compare(struct job *j, struct err *err)
 
 enum rc job_has_object(const struct job *j, enum tier tier, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     enum rc rc = store_read(j->env->store, tier, &j->bytes.sha, &fd, err);
     return rc == RC_NOT_FOUND ? err_set(err, RC_BUSY, "", "staged bytes were removed by gc") : rc;
 }

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/json.h"
 #include "core/version.h"
 #include "handler/uri.h"
@@ -147,8 +148,7 @@ static enum rc add_lines(const struct outbox_env *env, const char *path, struct 
     int fd = full ? open(full, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
     if (fd < 0)
         return err_set(err, RC_IO, "openlineage", "cannot open %.200s: %s", path, strerror(errno));
-    bool good = flock(fd, LOCK_EX) == 0 && write(fd, lines.p, lines.n) == (ssize_t)lines.n &&
-                fsync(fd) == 0;
+    bool good = flock(fd, LOCK_EX) == 0 && fd_write_all(fd, lines) && fsync(fd) == 0;
     int why = errno;
     close(fd);
     return good

@@ -3,7 +3,7 @@
 #include "handler/validate_internal.h"
 
 #include <errno.h>
-#include <unistd.h>
+#include "core/fd.h"
 #include "handler/facts.h"
 
 #define HEAD_MAX (64 << 10)
@@ -96,18 +96,11 @@ _Static_assert(ARRAY_LEN(rules) <= VALIDATE_REASONS_MAX, "every rule may be brok
 
 static enum rc read_at(int fd, char *out, size_t n, int64_t at, struct err *err)
 {
-    while (n > 0) {
-        ssize_t got = pread(fd, out, n, at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return err_set(err, RC_IO, "", "cannot read the bytes to validate: %s",
-                           got < 0 ? strerror(errno) : "the file is shorter than it was");
-        out += got;
-        n -= (size_t)got;
-        at += got;
-    }
-    return RC_OK;
+    ssize_t got = fd_read_all_at(fd, out, n, at);
+    if (got == (ssize_t)n)
+        return RC_OK;
+    return err_set(err, RC_IO, "", "cannot read the bytes to validate: %s",
+                   got < 0 ? strerror(errno) : "the file is shorter than it was");
 }
 
 static enum rc read_part(struct arena *a, int fd, int64_t at, int64_t n, struct str *ret,

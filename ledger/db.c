@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
+#include "core/fd.h"
 #include "ledger/compose.h"
 #include "ledger/migrate.h"
 
@@ -206,8 +207,7 @@ void ledger_close(struct ledger **lp)
         sqlite3_finalize(l->stmts[i]);
     compose_teardown(l);
     sqlite3_close_v2(l->db);
-    if (l->lock_fd >= 0)
-        close(l->lock_fd);
+    fd_close(&l->lock_fd);
     free(l);
     *lp = NULL;
 }
