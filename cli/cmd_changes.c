@@ -47,12 +47,6 @@ static enum rc set_query(struct changes *k)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static bool print_rows(struct changes *k, yyjson_val *results)
 {
     struct table t;
@@ -61,12 +55,12 @@ static bool print_rows(struct changes *k, yyjson_val *results)
     table_begin(&t, &k->page, "seq|finalized|source|type|class|event");
     yyjson_arr_foreach(results, i, n, e)
     {
-        table_cell(&t, text_of(e, "seq"));
-        table_cell(&t, text_of(e, "finalized_at"));
-        table_cell(&t, text_of(e, "source_id"));
-        table_cell(&t, text_of(e, "change_type"));
-        table_cell(&t, text_of(e, "change_class"));
-        table_cell(&t, text_of(e, "change_event_id"));
+        table_cell(&t, json_member_text(e, "seq"));
+        table_cell(&t, json_member_text(e, "finalized_at"));
+        table_cell(&t, json_member_text(e, "source_id"));
+        table_cell(&t, json_member_text(e, "change_type"));
+        table_cell(&t, json_member_text(e, "change_class"));
+        table_cell(&t, json_member_text(e, "change_event_id"));
     }
     return table_end(&t);
 }

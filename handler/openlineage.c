@@ -23,12 +23,6 @@ struct told {
     const char *reason;               /* of a failure; NULL: it did not fail */
 };
 
-static const char *text(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static yyjson_mut_val *add_facet(yyjson_mut_doc *d, yyjson_mut_val *facets, const char *name,
                                  const char *schema)
 {
@@ -109,8 +103,8 @@ static enum rc told_change(struct arena *a, const struct outbox_run *r, struct t
     TRY(json_parse(a, r->entry, 0, "an entry", &entry, err));
     *ret = (struct told){.level = r->level,
                          .source_id = r->source_id,
-                         .uri = text(entry, "source_uri"),
-                         .at = text(entry, "finalized_at")};
+                         .uri = json_member_text(entry, "source_uri"),
+                         .at = json_member_text(entry, "finalized_at")};
     return RC_OK;
 }
 

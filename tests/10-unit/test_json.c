@@ -178,6 +178,21 @@ static void missing_and_null_leave_the_default(void **state)
     assert_rc(json_get_str(parse("[]"), "x", &s, &err), RC_INVALID);
 }
 
+static void texts_are_never_null(void **state)
+{
+    (void)state;
+    yyjson_val *o = parse("{\"s\":\"x\",\"n\":null,\"i\":5,\"e\":\"\"}");
+    assert_string_equal(json_member_text(o, "s"), "x");
+    assert_str(json_text(yyjson_obj_get(o, "s")), "x");
+    static const char *const keys[] = {"n", "i", "e", "absent"};
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        assert_string_equal(json_member_text(o, keys[k]), "");
+        assert_str(json_text(yyjson_obj_get(o, keys[k])), "");
+    }
+    assert_string_equal(json_member_text(NULL, "s"), "");
+    assert_string_equal(json_member_text(parse("[]"), "s"), "");
+}
+
 static void getters_refuse_other_types(void **state)
 {
     (void)state;
@@ -607,6 +622,7 @@ int main(void)
         JSON_TEST(files),
         JSON_TEST(getters_give_what_is_there),
         JSON_TEST(missing_and_null_leave_the_default),
+        JSON_TEST(texts_are_never_null),
         JSON_TEST(getters_refuse_other_types),
         JSON_TEST(control_characters_are_refused),
         JSON_TEST(order_of_insertion_is_order_of_output),
