@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "api/feed.h"
-#include "cli/base.h"
+#include "cli/cli.h"
 
 #define PAGE_MEMORY_MAX (256u << 20) /* a page of RESP_BODY_MAX bytes, parsed */
 #define FOLLOW_MS 500                /* soon enough for a person, cheap enough for the machine */
@@ -126,7 +126,7 @@ int cmd_changes(struct cli *c)
         return cli_usage(c, "--%s %s", c->err.field, c->err.msg);
     if (!cli_ledger(c))
         return CLI_FAILED;
-    k.base = cli_base(c);
+    k.base = instance_base(&c->arena, &c->inst);
     k.page = *c;
     arena_init(&k.page.arena, PAGE_MEMORY_MAX);
     buf_init(&body, RESP_BODY_MAX);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "api/feed.h"
-#include "cli/base.h"
+#include "cli/cli.h"
 #include "cli/event.h"
 #include "ledger/decision.h"
 #include "ledger/promote.h"
@@ -19,7 +19,7 @@
 /* The whole entry with its links made absolute, and its place in the feed when it has one. */
 static enum rc render(struct cli *c, const struct change *ch, struct buf *out)
 {
-    struct str base = cli_base(c);
+    struct str base = instance_base(&c->arena, &c->inst);
     if (ch->public_seq > 0)
         feed_put_entry(out, ch->public_seq, ch->entry, base);
     else

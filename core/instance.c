@@ -23,6 +23,13 @@ char *instance_path(struct arena *a, const struct instance *i, const char *relat
     return arena_printf(a, "%s/%s", i->dir, relative);
 }
 
+struct str instance_base(struct arena *a, const struct instance *i)
+{
+    if (*i->conf.public_base_url) /* conf refuses one that ends with a slash */
+        return str_of(i->conf.public_base_url);
+    return str_of(arena_printf(a, "http://127.0.0.1:%lld", (long long)i->conf.port));
+}
+
 enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, struct err *err)
 {
     struct instance i = {0};
