@@ -17,7 +17,7 @@ static const char *const setting_names[] = {
 
 static int unknown_setting(const struct cli *c, const char *name)
 {
-    const char *near = cli_nearest(name, setting_names, ARRAY_LEN(setting_names));
+    const char *near = str_nearest(str_of(name), setting_names, ARRAY_LEN(setting_names));
     if (near)
         return cli_error(c, c->command->name, "no setting '%s'. Did you mean '%s'?", name, near);
     return cli_error(c, c->command->name, "no setting '%s'. See: freshet config list", name);

@@ -157,6 +157,47 @@ struct str str_cut(struct str s, size_t max)
     return (struct str){s.p, boundary ? n : max};
 }
 
+static size_t least(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+    size_t row[STR_DISTANCE_MAX + 1]; /* from the start of a that was seen to each start of b */
+    if (a.n > STR_DISTANCE_MAX || b.n > STR_DISTANCE_MAX)
+        return a.n > b.n ? a.n : b.n;
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t above = row[j];
+            size_t replaced = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            row[j] = least(replaced, least(above, row[j - 1]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[b.n];
+}
+
+const char *str_nearest(struct str word, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    size_t best_distance = word.n <= 3 ? 2 : word.n / 3 + 2;
+    for (size_t i = 0; i < n; i++) {
+        struct str name = str_of(names[i]);
+        /* A word that was cut off is near, however much is missing. */
+        size_t d = word.n >= 3 && str_starts(name, word) ? 1 : str_distance(word, name);
+        if (d < best_distance) {
+            best = names[i];
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
 void hex_encode(const void *bytes, size_t n, char *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -48,6 +48,13 @@ struct str str_cut(struct str s, size_t max);
 /* The same for printf: "%.*s", STR_CUT(text, 60) */
 #define STR_CUT(z, max) STR_FMT(str_cut(str_of(z), (max)))
 
+/* Insertions, deletions and replacements that turn a into b (Levenshtein). Where one is longer than
+ * STR_DISTANCE_MAX, the most there can be: as many as the longer has bytes. */
+#define STR_DISTANCE_MAX 64
+size_t str_distance(struct str a, struct str b);
+/* The name that a mistyped or cut word probably meant, or NULL when none is near. */
+const char *str_nearest(struct str word, const char *const *names, size_t n);
+
 void hex_encode(const void *bytes, size_t n, char *out); /* writes 2n + 1 characters */
 /* s must be exactly 2n hex digits, either case. */
 MUST_CHECK enum rc hex_decode(struct str s, void *ret, size_t n);
