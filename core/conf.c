@@ -10,6 +10,7 @@
 #include "core/conf_edit.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/log.h"
 
 #define FILE_MAX (1u << 20) /* all settings with long comments are a hundredth of it */
 #define TEXT_MAX 1024       /* bytes of one text value */
@@ -91,10 +92,9 @@ static enum rc unknown(struct str name, enum rc rc, struct err *err)
 
 static enum rc check_log_level(const char *v, struct err *err)
 {
-    static const char *const levels[] = {"debug", "info", "warn", "error"};
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-        if (strcmp(v, levels[i]) == 0)
-            return RC_OK;
+    enum log_level ignored;
+    if (log_level_parse(v, &ignored))
+        return RC_OK;
     return err_set(err, RC_INVALID, "log_level", "must be debug, info, warn or error");
 }
 
