@@ -397,11 +397,6 @@ struct family {
     int64_t at;
 };
 
-static bool is_listing(const struct source *s)
-{
-    return strcmp(s->detector, "manifest") == 0;
-}
-
 /* There is one: ctx is the field that may not change. */
 static enum rc refuse(void *ctx, const struct source *child, struct err *err)
 {
@@ -417,7 +412,7 @@ enum rc children_allow(struct ledger *l, struct arena *a, const struct source *b
     char url[] = "url", detector[] = "detector";
     if (source_is_template(before) != source_is_template(s))
         TRY(source_each_child(l, before->no, refuse, url, err));
-    if (is_listing(before) != is_listing(s))
+    if (source_is_listing(before) != source_is_listing(s))
         TRY(source_each_child(l, before->no, refuse, detector, err));
     if (!before->parent_no)
         return RC_OK;

@@ -46,11 +46,6 @@ bool job_claims_gone(const struct job *j)
     return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
 }
 
-bool job_is_listing(const struct job *j)
-{
-    return strcmp(j->source.detector, "manifest") == 0;
-}
-
 static bool is_head(const struct job *j, const struct sha256 *sha)
 {
     return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
@@ -148,12 +143,12 @@ static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
 static enum rc ask_for_bytes(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    if (job_is_listing(j) && j->head.cand_no > j->claim->cand.no)
+    if (source_is_listing(&j->source) && j->head.cand_no > j->claim->cand.no)
         return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
     enum rc rc = get_near(j, err);
     if (rc != RC_NOT_FOUND || e->again)
         return rc;
-    if (job_is_listing(j))
+    if (source_is_listing(&j->source))
         return job_finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
     return bytes_ask(e->arena, e->inst, e->engine, &j->source, max_bytes(j), j->put, &j->transfer,
                      err);
@@ -202,7 +197,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     struct summary now;
     bool same = false;
     summary_none(&now);
-    if (!job_is_listing(j)) {
+    if (!source_is_listing(&j->source)) {
         expectation_of(&j->source, max_bytes(j), &expect);
         expect.head_bytes = j->head.version > 0 && !j->head.deleted ? j->head.size : 0;
         TRY(job_inspect(j, fd, &now, err));
@@ -214,11 +209,12 @@ static enum rc judge(struct job *j, int fd, struct err *err)
         arena_strdup(j->env->arena, j->facts.qa.media_type); /* outlives reports */
     if (!j->facts.qa.media_type)
         return err_set(err, RC_NOMEM, "", "no memory for a media type");
-    if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)
+    if (source_is_listing(&j->source) && j->facts.qa.outcome != VERDICT_FAIL)
         return count_entries(j, fd, err);
     if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
         return end_byte_only(j, &j->bytes.sha, err);
-    if (!job_is_listing(j) && !job_is_rollback(j) && j->facts.qa.outcome != VERDICT_FAIL)
+    if (!source_is_listing(&j->source) && !job_is_rollback(j) &&
+        j->facts.qa.outcome != VERDICT_FAIL)
         TRY(job_within_precision(j, fd, &same, err));
     return same ? end_byte_only(j, &j->bytes.sha, err) : RC_OK;
 }

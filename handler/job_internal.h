@@ -60,8 +60,6 @@ MUST_CHECK enum rc job_find_prior(struct job *j, const char **ret_refused, struc
 #define JOB_ROLLED_BACK "ROLLED_BACK"
 MUST_CHECK enum rc job_is_blocked(const struct job *j, const struct sha256 *sha, bool *ret,
                                   struct err *err);
-/* Its bytes are the listing that the detector made of the upstream's pages. */
-bool job_is_listing(const struct job *j);
 /* Has the bytes of fd inspected, and reads what was told of the head's. */
 MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
 /* Fills diff where the new bytes are layers of features. */

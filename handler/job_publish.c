@@ -153,7 +153,7 @@ static enum rc compare(struct job *j, struct err *err)
     struct facts *f = &j->facts;
     if (job_claims_gone(j) || (job_is_rollback(j) && !j->back.version))
         return RC_OK;
-    if (!job_is_listing(j))
+    if (!source_is_listing(&j->source))
         return job_diff(j, err);
     TRY(open_before(j, err));
     TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));

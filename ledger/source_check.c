@@ -185,8 +185,7 @@ static enum rc check_push(yyjson_val *decl, const struct source *s, struct err *
 /* A detector that waits to be told needs somebody who may tell. */
 static enum rc check_told(const struct source *s, struct err *err)
 {
-    bool push = strcmp(s->detector, "webhook") == 0 || strcmp(s->detector, "event") == 0;
-    if (push && !*s->adapter)
+    if (source_takes_push(s) && !*s->adapter)
         return err_set(err, RC_INVALID, "adapter",
                        "is required for detector %s: one of%s, which says how deliveries to "
                        "/hooks/%s are signed",
