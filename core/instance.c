@@ -16,7 +16,6 @@
 #include "core/fd.h"
 
 #define SECRET_MAX 65536 /* bytes; a private key with its chain is far smaller */
-#define SECRET_NAME_MAX 64
 
 char *instance_path(struct arena *a, const struct instance *i, const char *relative)
 {

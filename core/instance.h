@@ -13,6 +13,8 @@ struct instance {
         *programs; /* folder of the programs that run beside; NULL: that of the running one */
 };
 
+#define SECRET_NAME_MAX 64 /* bytes of the name of a secret */
+
 /* Loads dir/freshet.json. RC_NOT_FOUND, with the command that makes one, when dir is none. */
 MUST_CHECK enum rc instance_load(struct arena *a, const char *dir, struct instance *ret,
                                  struct err *err);

@@ -28,6 +28,8 @@ enum trigger_type {
     TRIGGER_MANUAL
 };
 MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
+#define SOURCE_ID_MAX 64     /* bytes */
+#define SOURCE_TITLE_MAX 200 /* bytes */
 #define SOURCE_TRIGGERS_MAX 8
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
@@ -44,7 +46,6 @@ struct trigger {
 struct source_header {
     const char *name, *value; /* value may be "secret:name" */
 };
-#define SOURCE_SECRET_MAX 64 /* longest name of a secret, as in core/instance.c */
 /* The name of the secret that is its value, or NULL when the value is literal. */
 const char *source_header_secret(const struct source_header *h);
 
