@@ -60,6 +60,8 @@ static inline const char *json_member_text(yyjson_val *obj, const char *key)
 yyjson_mut_doc *json_doc(struct arena *a);
 /* Adds key: string (copied), or null when s is NULL. key must outlive the document (a literal). */
 void json_add_str(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, const char *s);
+/* Adds key: a number, or null when n < 0. */
+void json_add_count(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t n);
 /* Adds key: RFC 3339 time, or null when at_ms < 0. */
 void json_add_time(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t at_ms);
 /* Adds key: a document rendered before, as it is. */

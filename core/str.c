@@ -31,6 +31,14 @@ bool str_is(struct str a, const char *z)
     return str_eq(a, str_of(z));
 }
 
+bool str_is_one_of(struct str s, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(s, names[i]))
+            return true;
+    return false;
+}
+
 bool str_starts(struct str s, struct str prefix)
 {
     return s.n >= prefix.n && str_eq((struct str){s.p, prefix.n}, prefix);
@@ -41,17 +49,36 @@ bool str_ends(struct str s, struct str suffix)
     return s.n >= suffix.n && str_eq((struct str){s.p + (s.n - suffix.n), suffix.n}, suffix);
 }
 
+bool str_ihas(struct str s, struct str part)
+{
+    for (size_t i = 0; i + part.n <= s.n; i++)
+        if (str_ieq((struct str){s.p + i, part.n}, part))
+            return true;
+    return false;
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-struct str str_trim(struct str s)
+struct str str_skip_space(struct str s)
 {
     while (s.n > 0 && is_space(s.p[0])) {
         s.p++;
         s.n--;
     }
+    return s;
+}
+
+struct str str_skip_bom(struct str s)
+{
+    return str_starts(s, STR("\xef\xbb\xbf")) ? (struct str){s.p + 3, s.n - 3} : s;
+}
+
+struct str str_trim(struct str s)
+{
+    s = str_skip_space(s);
     while (s.n > 0 && is_space(s.p[s.n - 1]))
         s.n--;
     return s;

@@ -69,7 +69,7 @@ static enum kind expected_kind(const struct expectation *e)
 
 static bool looks_like_json(const struct view *v)
 {
-    struct str s = rule_text(v->head);
+    struct str s = str_skip_space(str_skip_bom(v->head));
     return s.n > 0 && (*s.p == '{' || *s.p == '[');
 }
 
@@ -127,9 +127,7 @@ static enum rc parse(struct arena *a, int fd, struct view *v, struct err *err)
     struct str text;
     struct err why;
     TRY(read_part(a, fd, 0, v->size, &text, err));
-    struct str body =
-        str_starts(text, STR("\xEF\xBB\xBF")) ? (struct str){text.p + 3, text.n - 3} : text;
-    enum rc rc = json_parse(a, body, 0, "the data", &v->root, &why);
+    enum rc rc = json_parse(a, str_skip_bom(text), 0, "the data", &v->root, &why);
     if (rc == RC_NOMEM)
         return err_set(err, RC_NOMEM, "", "no memory to parse the data");
     v->parsed = rc == RC_OK;

@@ -251,6 +251,20 @@ static yyjson_mut_doc *sample(struct arena *a)
     "{\"b\":\"\xc3\xa4\\u001F\",\"a\":null,\"at\":\"2026-07-02T10:00:00.123Z\",\"never\":null,"    \
     "\"raw\":{\"z\":1,\"y\":[1.0]},\"link\":\"\\u001F/x/7\"}"
 
+static void a_count_below_zero_is_none(void **state)
+{
+    (void)state;
+    struct str s = {0};
+    yyjson_mut_doc *d = json_doc(&memory);
+    yyjson_mut_val *root = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, root);
+    json_add_count(d, root, "none", 0);
+    json_add_count(d, root, "most", INT64_MAX);
+    json_add_count(d, root, "unknown", -1);
+    assert_rc(json_write(&memory, d, 0, &s, &err), RC_OK);
+    assert_str(s, "{\"none\":0,\"most\":9223372036854775807,\"unknown\":null}");
+}
+
 static void order_of_insertion_is_order_of_output(void **state)
 {
     (void)state;
@@ -625,6 +639,7 @@ int main(void)
         JSON_TEST(texts_are_never_null),
         JSON_TEST(getters_refuse_other_types),
         JSON_TEST(control_characters_are_refused),
+        JSON_TEST(a_count_below_zero_is_none),
         JSON_TEST(order_of_insertion_is_order_of_output),
         JSON_TEST(what_cannot_be_written),
         JSON_TEST(writing_under_torture),
