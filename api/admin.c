@@ -111,14 +111,6 @@ enum rc admin_key(const struct req *r, struct err *err)
     return RC_OK;
 }
 
-static bool is_one_of(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 static enum rc check_fields(yyjson_val *body, const char *const *fields, size_t n, struct resp *w,
                             size_t *ret_known, struct err *err)
 {
@@ -129,7 +121,7 @@ static enum rc check_fields(yyjson_val *body, const char *const *fields, size_t 
     bool unknown = false;
     while ((key = yyjson_obj_iter_next(&it))) {
         const char *name = yyjson_get_str(key);
-        if (is_one_of(fields, n, name)) {
+        if (str_is_one_of(str_of(name), fields, n)) {
             known_ones++;
             continue;
         }

@@ -6,7 +6,6 @@
  * Called by the route table. */
 #include "api/badge.h"
 
-#define COLLECTION_ID_MAX 128
 #define EVERYTHING "All sources"
 
 void badge_sum_add(struct badge_sum *s, const struct public_fresh *f, int64_t now)
@@ -88,7 +87,7 @@ static enum rc answer_sum(struct req *r, struct resp *w, struct str collection, 
 
 static enum rc answer_collection(struct req *r, struct resp *w, bool svg, struct err *err)
 {
-    if (!str_is_slug(r->path_vars[0], COLLECTION_ID_MAX))
+    if (!str_is_slug(r->path_vars[0], REQ_ID_MAX))
         return route_not_found(err);
     return answer_sum(r, w, r->path_vars[0], svg, err);
 }

@@ -17,12 +17,6 @@ struct reading {
     int64_t max;
 };
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static bool read_box(yyjson_val *v, double ret[4])
 {
     for (size_t i = 0; i < 4; i++) {
@@ -62,18 +56,19 @@ static enum rc take_source(void *ctx, const struct public_member *m, struct err 
     if (x->n_sources == DCAT_SOURCES_MAX)
         return RC_OK;
     TRY(json_parse(x->r->arena, m->d.doc, 0, "a stored description", &doc, err));
-    const char *url = text_of(doc, "url"), *updated = text_of(doc, "updated_at");
+    const char *url = json_member_text(doc, "url"), *updated = json_member_text(doc, "updated_at");
     x->sources[x->n_sources].src_no = m->src_no;
-    x->sources[x->n_sources].id = text_of(doc, "id");
+    x->sources[x->n_sources].id = json_member_text(doc, "id");
     x->sources[x->n_sources].version =
         yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(doc, "object_identity"), "version"));
     x->n_sources++;
     d->series = d->series || strstr(url, "{year}");
-    d->title = d->n_sources++ == 0 ? text_of(doc, "title") : d->title;
-    d->license = *d->license ? d->license : text_of(doc, "license");
-    d->boundary_type = *d->boundary_type ? d->boundary_type : text_of(doc, "boundary_type");
+    d->title = d->n_sources++ == 0 ? json_member_text(doc, "title") : d->title;
+    d->license = *d->license ? d->license : json_member_text(doc, "license");
+    d->boundary_type =
+        *d->boundary_type ? d->boundary_type : json_member_text(doc, "boundary_type");
     d->modified = strcmp(updated, d->modified) > 0 ? updated : d->modified;
-    d->access = more_open(d->access, text_of(doc, "sensitivity"));
+    d->access = more_open(d->access, json_member_text(doc, "sensitivity"));
     d->at = m->d.at > d->at ? m->d.at : d->at;
     etag_int(&d->gens, m->d.gen);
     return RC_OK;
@@ -86,17 +81,18 @@ static const char *link_of(yyjson_val *doc, const char *rel)
     size_t i, n;
     yyjson_val *l;
     yyjson_arr_foreach(yyjson_obj_get(doc, "links"), i, n,
-                       l) if (strcmp(text_of(l, "rel"), rel) == 0) return text_of(l, "href");
+                       l) if (strcmp(json_member_text(l, "rel"), rel) ==
+                              0) return json_member_text(l, "href");
     return "";
 }
 
 static void take_bytes(struct dcat_version *v, yyjson_val *data)
 {
-    const char *sum = text_of(data, "file:checksum"); /* multihash: 1220 and the digest */
+    const char *sum = json_member_text(data, "file:checksum"); /* multihash: 1220 and the digest */
     if (!data || strlen(sum) != 68)
         return;
-    v->download = text_of(data, "href");
-    v->media_type = text_of(data, "type");
+    v->download = json_member_text(data, "href");
+    v->media_type = json_member_text(data, "type");
     v->size = yyjson_get_sint(yyjson_obj_get(data, "file:size"));
     v->sha256 = sum + 4;
 }
@@ -111,19 +107,20 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
         return RC_OK;
     TRY(json_parse(x->r->arena, m->d.doc, 0, "a stored item", &doc, err));
     yyjson_val *p = yyjson_obj_get(doc, "properties"), *assets = yyjson_obj_get(doc, "assets");
-    *v = (struct dcat_version){.item_id = text_of(doc, "id"),
+    *v = (struct dcat_version){.item_id = json_member_text(doc, "id"),
                                .source_id = "",
-                               .title = text_of(p, "title"),
-                               .version = text_of(p, "version"),
-                               .created = text_of(p, "created"),
-                               .license = text_of(p, "license"),
+                               .title = json_member_text(p, "title"),
+                               .version = json_member_text(p, "version"),
+                               .created = json_member_text(p, "created"),
+                               .license = json_member_text(p, "license"),
                                .sha256 = "",
                                .media_type = "",
                                .download = "",
                                .item = link_of(doc, "self"),
                                .via = link_of(doc, "via"),
                                .previous = link_of(doc, "predecessor-version"),
-                               .prov = text_of(yyjson_obj_get(assets, "provenance"), "href"),
+                               .prov =
+                                   json_member_text(yyjson_obj_get(assets, "provenance"), "href"),
                                .deprecated = yyjson_get_bool(yyjson_obj_get(p, "deprecated")),
                                .has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox)};
     v->has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include "api/route.h"
 #include "core/clock.h"
+#include "core/fd.h"
 
 #define KEPT_MAX 64       /* connections of one process; others stay in the accept queue */
 #define ASK_EVERY_MS 5    /* how long a busy process may not notice SIGTERM */
@@ -550,17 +551,6 @@ bool fcgi_is_cgi(void)
     return env_get("GATEWAY_INTERFACE") != NULL && FCGX_IsCGI();
 }
 
-static void write_all(const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(STDOUT_FILENO, p, n);
-        if (done < 0 && errno != EINTR)
-            return;
-        p += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
-    }
-}
-
 int fcgi_cgi(const struct fcgi *f)
 {
     struct req r = {.arena = f->arena};
@@ -579,9 +569,8 @@ int fcgi_cgi(const struct fcgi *f)
     if (w.later)
         f->settle(f->ctx, &(struct unsettled){&r, &w}, 1);
     resp_head(&w, &r, &head);
-    write_all(head.data, head.len);
-    if (sends_body(&r, &w))
-        write_all(w.body.data, w.body.len);
+    if (fd_write_all(STDOUT_FILENO, buf_view(&head)) && sends_body(&r, &w))
+        (void)!fd_write_all(STDOUT_FILENO, buf_view(&w.body)); /* nobody is left to be told */
     resp_release(&w);
     buf_release(&head);
     return 0;

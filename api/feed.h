@@ -98,10 +98,9 @@ struct feed_format {
 };
 extern const struct feed_format feed_formats[];
 extern const size_t feed_formats_n;
-/* Members of an entry, for formats that show some of them. "" and n = 0 when absent. */
+/* An entry, parsed, for formats that show some of its members. */
 MUST_CHECK enum rc feed_read_entry(struct feed_page_out *x, struct str doc, yyjson_val **ret,
                                    struct err *err);
-const char *feed_text(yyjson_val *entry, const char *key);
 /* What a person reads: "Modified (content): 40 features, 2 added". */
 void feed_summary(struct buf *out, yyjson_val *entry);
 /* A text of an entry with its base mark replaced. */

@@ -15,17 +15,18 @@ enum rc feed_cloudevents_entry(struct feed_page_out *x, const struct public_chan
     struct buf *b = x->out;
     yyjson_val *e;
     TRY(feed_read_entry(x, c->doc, &e, err));
-    const char *when = feed_text(e, "finalized_at"), *source = feed_text(e, "source_id");
+    const char *when = json_member_text(e, "finalized_at"),
+               *source = json_member_text(e, "source_id");
     if (x->n > 1)
         buf_byte(b, ',');
     buf_puts(b, "{\"specversion\":\"1.0\"");
-    put_text(b, "id", feed_text(e, "change_event_id"));
+    put_text(b, "id", json_member_text(e, "change_event_id"));
     put_key(b, "source");
     buf_byte(b, '"');
     buf_str(b, x->base);
     buf_printf(b, "/sources/%s\"", source);
     put_text(b, "type", EVENT_TYPE);
-    put_text(b, "subject", feed_text(e, "collection"));
+    put_text(b, "subject", json_member_text(e, "collection"));
     if (strchr(when, 'T'))
         put_text(b, "time", when);
     put_text(b, "datacontenttype", "application/json");

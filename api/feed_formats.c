@@ -15,12 +15,6 @@ enum rc feed_read_entry(struct feed_page_out *x, struct str doc, yyjson_val **re
     return json_parse(x->row, doc, 0, "a stored entry", ret, err);
 }
 
-const char *feed_text(yyjson_val *entry, const char *key)
-{
-    const char *text = yyjson_get_str(yyjson_obj_get(entry, key));
-    return text ? text : "";
-}
-
 void feed_put_ref(struct buf *out, struct str base, const char *ref)
 {
     if (ref[0] == JSON_BASE[0]) {
@@ -40,8 +34,9 @@ static void put_count(struct buf *out, yyjson_val *features, const char *key, co
 void feed_summary(struct buf *out, yyjson_val *entry)
 {
     yyjson_val *qa = yyjson_obj_get(entry, "qa_summary"), *n = yyjson_obj_get(qa, "features");
-    const char *type = feed_text(entry, "change_type"), *class = feed_text(entry, "change_class");
-    const char *status = feed_text(qa, "status");
+    const char *type = json_member_text(entry, "change_type"),
+               *class = json_member_text(entry, "change_class");
+    const char *status = json_member_text(qa, "status");
     buf_printf(out, "%s", *type ? type : "updated");
     if (*class && strcmp(class, type) != 0)
         buf_printf(out, " (%s)", class);

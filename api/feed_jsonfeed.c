@@ -27,7 +27,7 @@ static void put_tags(struct buf *b, yyjson_val *e)
     put_key(b, "tags");
     buf_byte(b, '[');
     for (size_t i = 0, n = 0; i < ARRAY_LEN(names); i++) {
-        const char *tag = feed_text(e, names[i]);
+        const char *tag = json_member_text(e, names[i]);
         if (!*tag)
             continue;
         buf_puts(b, n++ ? "," : "");
@@ -46,9 +46,9 @@ enum rc feed_jsonfeed_entry(struct feed_page_out *x, const struct public_change 
     for (int twice = 0; twice < 2; twice++) {
         buf_puts(b, twice ? ",\"url\":\"" : "{\"id\":\"");
         buf_str(b, x->base);
-        buf_printf(b, "/changes/%s\"", feed_text(e, "change_event_id"));
+        buf_printf(b, "/changes/%s\"", json_member_text(e, "change_event_id"));
     }
-    put_text(b, "title", feed_text(e, "title"));
+    put_text(b, "title", json_member_text(e, "title"));
     buf_init(&words, 1024);
     feed_summary(&words, e);
     put_key(b, "content_text");

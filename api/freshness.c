@@ -11,7 +11,6 @@
 #define LIST_LIMIT_DEFAULT 100
 #define LIST_LIMIT_MAX 1000
 #define BATCH 256 /* rows read at once while a filter looks for matches */
-#define SOURCE_ID_MAX 128
 
 static const struct {
     const char *name, *colour, *shape, *meaning;
@@ -307,7 +306,7 @@ static void set_validators(struct resp *w, const struct req *r, const struct pub
 enum rc freshness_find(struct req *r, struct public_fresh *ret, struct verdict *ret_v,
                        struct err *err)
 {
-    if (!str_is_slug(r->path_vars[0], SOURCE_ID_MAX))
+    if (!str_is_slug(r->path_vars[0], REQ_ID_MAX))
         return route_not_found(err);
     TRY(route_lookup(public_fresh_get(r->ledger, r->arena, r->path_vars[0], ret, err), err));
     freshness_judge(ret, r->now, ret_v);
@@ -332,8 +331,8 @@ struct listing {
     struct str state, collection; /* filters, .p NULL: all */
     int64_t limit, n, seen;
     bool more;
-    char last[SOURCE_ID_MAX + 1]; /* id of the row read last */
-    char cut[SOURCE_ID_MAX + 1];  /* id of the row shown last */
+    char last[REQ_ID_MAX + 1]; /* id of the row read last */
+    char cut[REQ_ID_MAX + 1];  /* id of the row shown last */
     int64_t newest;
     struct etag etag;
 };
@@ -416,9 +415,9 @@ static enum rc check_filters(const struct listing *x, struct err *err)
     if (!known)
         return err_set(err, RC_INVALID, "state",
                        "must be one of current, past_window, unknown, held, restricted, retired");
-    if (x->collection.p && !str_is_slug(x->collection, SOURCE_ID_MAX))
+    if (x->collection.p && !str_is_slug(x->collection, REQ_ID_MAX))
         return err_set(err, RC_INVALID, "collection", "ids are made of a-z, 0-9, _ and -");
-    if (after.p && !str_is_slug(after, SOURCE_ID_MAX))
+    if (after.p && !str_is_slug(after, REQ_ID_MAX))
         return err_set(err, RC_INVALID, "after", "is not a place in this list");
     return RC_OK;
 }

@@ -42,14 +42,6 @@ static enum rc field_error(const char *name, const char *message, struct err *er
     return err_set(err, RC_INVALID, field, "%s", message);
 }
 
-static bool is_among(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 enum rc hook_options_among(yyjson_val *options, const char *const *names, size_t n, struct err *err)
 {
     size_t i, count;
@@ -63,7 +55,7 @@ enum rc hook_options_among(yyjson_val *options, const char *const *names, size_t
         snprintf(field, sizeof field, "adapter_options.%.40s", name);
         if (n == 0)
             return err_set(err, RC_INVALID, field, "this adapter has no options: leave it out");
-        if (!is_among(names, n, name))
+        if (!str_is_one_of(str_of(name), names, n))
             return err_set(err, RC_INVALID, field, "is not known to this adapter, only:%s", known);
         if (!yyjson_is_str(val) || !*yyjson_get_str(val) ||
             !str_is_clean(str_of(yyjson_get_str(val))))
@@ -142,7 +134,7 @@ enum rc hook_hmac_options(yyjson_val *options, size_t n_secrets, struct err *err
         if (text_of(options, headers[i]))
             TRY(hook_options_header(text_of(options, headers[i]), headers[i], err));
     const char *encoding = text_of(options, "encoding"), *id = text_of(options, "id");
-    if (encoding && !is_among(encodings, ARRAY_LEN(encodings), encoding))
+    if (encoding && !str_is_one_of(str_of(encoding), encodings, ARRAY_LEN(encodings)))
         return field_error("encoding", "must be hex, base64 or base64url", err);
     if (id && (*id != '/' || strlen(id) > POINTER_MAX))
         return field_error("id", "must be a JSON pointer (RFC 6901), such as /event/id", err);

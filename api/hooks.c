@@ -102,7 +102,8 @@ static void wipe_secrets(struct work *k)
 /* RC_NOT_FOUND for whatever takes no deliveries. */
 static enum rc find(struct req *r, struct work *k, struct err *err)
 {
-    char *id = str_is_slug(r->path_vars[0], 64) ? arena_str(r->arena, r->path_vars[0]) : NULL;
+    char *id =
+        str_is_slug(r->path_vars[0], SOURCE_ID_MAX) ? arena_str(r->arena, r->path_vars[0]) : NULL;
     enum rc rc = id ? source_by_id(r->ledger, r->arena, id, &k->source, err) : RC_NOT_FOUND;
     TRY(rc);
     k->adapter = *k->source.adapter ? hook_adapter(k->source.adapter) : NULL;

@@ -211,8 +211,6 @@ enum rc http_base(struct arena *a, const struct conf *c, const struct origin *o,
 {
     struct str set = str_of(c->public_base_url), scheme = o->scheme, host = o->host;
     char local[40];
-    while (set.n > 0 && set.p[set.n - 1] == '/')
-        set.n--;
     if (set.n > 0) {
         *ret = set;
         return RC_OK;

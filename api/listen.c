@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "core/fd.h"
 
 static enum rc fill_address(const char *path, struct sockaddr_un *ret, struct err *err)
 {
@@ -27,8 +28,7 @@ static enum rc remove_stale(const char *path, const struct sockaddr_un *addr, st
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool alive = probe >= 0 && (connect(probe, (const struct sockaddr *)addr, sizeof *addr) == 0 ||
                                 errno == EAGAIN);
-    if (probe >= 0)
-        close(probe);
+    fd_close(&probe);
     if (alive)
         return err_set(err, RC_CONFLICT, "", "somebody serves %s already: stop it first", path);
     if (unlink(path) != 0 && errno != ENOENT)

@@ -45,11 +45,6 @@ static bool is_ref(yyjson_val *key, yyjson_val *val)
     return yyjson_equals_str(key, "$ref") && yyjson_is_str(val);
 }
 
-static struct str text_of(yyjson_val *v)
-{
-    return (struct str){yyjson_get_str(v), yyjson_get_len(v)};
-}
-
 /* ---- which ------------------------------------------------------------------------------------ */
 
 static enum rc want_refs(struct openapi_schemas *s, struct arena *a, yyjson_val *v, struct err *err)
@@ -59,7 +54,7 @@ static enum rc want_refs(struct openapi_schemas *s, struct arena *a, yyjson_val 
     yyjson_arr_iter items = yyjson_arr_iter_with(v);
     while ((key = yyjson_obj_iter_next(&members))) {
         val = yyjson_obj_iter_get_val(key);
-        struct str to = is_ref(key, val) ? target_of(text_of(val)) : STR("");
+        struct str to = is_ref(key, val) ? target_of(json_text(val)) : STR("");
         if (to.n)
             TRY(openapi_want(s, a, to, err));
         else
@@ -111,10 +106,10 @@ static void put_members(struct buf *out, yyjson_val *v, struct str self, bool to
         if (top && (yyjson_equals_str(key, "$schema") || yyjson_equals_str(key, "$id")))
             continue;
         buf_puts(out, n++ ? "," : "");
-        json_put_str(out, text_of(key));
+        json_put_str(out, json_text(key));
         buf_byte(out, ':');
         if (is_ref(key, val))
-            put_ref(out, text_of(val), self);
+            put_ref(out, json_text(val), self);
         else
             put_value(out, val, self, false);
     }
@@ -137,7 +132,7 @@ static void put_value(struct buf *out, yyjson_val *v, struct str self, bool top)
         }
         buf_byte(out, ']');
     } else if (yyjson_is_str(v)) {
-        json_put_str(out, text_of(v));
+        json_put_str(out, json_text(v));
     } else {
         buf_puts(out, json_scalar(v, scalar) ? scalar : "null");
     }

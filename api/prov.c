@@ -9,7 +9,6 @@
 #include "ledger/public.h"
 
 #define RUN_ID_MAX 36
-#define SOURCE_ID_MAX 128
 #define CHAIN_DEFAULT 100
 #define CHAIN_MAX 500 /* runs of one answer: each has some three KiB and sixty triples */
 
@@ -145,7 +144,7 @@ enum rc prov_chain(struct req *r, struct resp *w, struct err *err)
     struct str id = r->path_vars[0], before = req_param(r, "before");
     struct chain x = {.r = r, .d = json_doc(r->arena), .gens = {0xcbf29ce484222325u}, .newest = -1};
     size_t format;
-    if (!str_is_slug(id, SOURCE_ID_MAX))
+    if (!str_is_slug(id, REQ_ID_MAX))
         return route_not_found(err);
     TRY(param_limit(req_param(r, "limit"), CHAIN_DEFAULT, CHAIN_MAX, &x.limit, err));
     if (before.p && !str_is_slug(before, RUN_ID_MAX))

@@ -10,16 +10,13 @@
 static enum rc write_all(const struct unsettled *list, size_t n, struct err *err)
 {
     struct ledger *l = list[0].r->ledger;
+    enum rc rc = RC_OK;
     TRY(ledger_begin(l, err));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         buf_clear(&list[i].w->body);
-        enum rc rc = list[i].w->later(list[i].r, list[i].w, err);
-        if (rc != RC_OK) {
-            ledger_abort(l);
-            return rc;
-        }
+        rc = list[i].w->later(list[i].r, list[i].w, err);
     }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 void route_settle(const struct unsettled *list, size_t n)

@@ -11,7 +11,6 @@
 
 #define LIST_LIMIT_DEFAULT 100
 #define LIST_LIMIT_MAX 1000
-#define SOURCE_ID_MAX 128
 #define DESCRIPTION_MEMORY (1u << 20) /* to read one: a few KiB of text */
 
 static struct health health_of(const struct public_source_row *s, bool template, int64_t now)
@@ -114,7 +113,7 @@ enum rc sources_one(struct req *r, struct resp *w, struct err *err)
 {
     struct public_source_row s = {0};
     struct public_meta m = {0};
-    if (!str_is_slug(r->path_vars[0], SOURCE_ID_MAX))
+    if (!str_is_slug(r->path_vars[0], REQ_ID_MAX))
         return route_not_found(err);
     TRY(route_lookup(public_source_get(r->ledger, r->arena, r->path_vars[0], &s, err), err));
     TRY(public_meta_get(r->ledger, r->arena, &m, err));
@@ -131,7 +130,7 @@ struct listing {
     struct resp *w;
     int64_t limit, n, newest;
     bool more;
-    char last[SOURCE_ID_MAX + 1];
+    char last[REQ_ID_MAX + 1];
     struct etag etag;
 };
 
@@ -153,7 +152,7 @@ static enum rc list_row(void *ctx, const struct public_source_row *s, struct err
 
 static void put_page(const struct listing *x, const char *rel, struct str after)
 {
-    char path[64 + SOURCE_ID_MAX];
+    char path[64 + REQ_ID_MAX];
     snprintf(path, sizeof path, "/sources?limit=%lld%s%.*s", (long long)x->limit,
              after.n ? "&after=" : "", STR_FMT(after));
     put_link(&x->w->body, rel, x->r->base, path);
@@ -175,7 +174,7 @@ enum rc sources_list(struct req *r, struct resp *w, struct err *err)
     struct str after = req_param(r, "after");
     struct listing x = {.r = r, .w = w, .newest = -1};
     TRY(param_limit(req_param(r, "limit"), LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, &x.limit, err));
-    if (after.p && !str_is_slug(after, SOURCE_ID_MAX))
+    if (after.p && !str_is_slug(after, REQ_ID_MAX))
         return err_set(err, RC_INVALID, "after", "is not a place in this list");
     TRY(public_meta_get(r->ledger, r->arena, &m, err));
     x.etag = etag_start(m.policy_version, r->base);

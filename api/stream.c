@@ -14,6 +14,7 @@
 #include "api/listen.h"
 #include "core/clock.h"
 #include "core/daemon.h"
+#include "core/fd.h"
 #include "core/log.h"
 
 #define SOCKET "run/stream.sock"
@@ -150,8 +151,7 @@ static void finish(struct stream *s)
     stream_http_free(&s->http);
     int fds[] = {s->listen_fd, s->hints, s->signals, s->stat};
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        fd_close(&fds[i]);
     stream_feed_release(&s->feed);
     arena_release(&s->arena);
 }

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 
 #define POOL 12288            /* of a connection: headers of the request, and what is being sent */
 #define SPARE_CONNECTIONS 256 /* beyond clients_max: to say that it is full */
@@ -524,8 +525,7 @@ void stream_http_free(struct stream_http **ph)
         MHD_run(h->daemon); /* it refuses to end while connections are suspended */
         MHD_stop_daemon(h->daemon);
     }
-    if (h->watch >= 0)
-        close(h->watch);
+    fd_close(&h->watch);
     dues_release(&h->dues);
     resp_release(&h->w);
     buf_release(&h->head);

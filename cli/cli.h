@@ -70,8 +70,6 @@ const char *cli_opt(const struct cli *c, const char *name);
 bool cli_has(const struct cli *c, const char *name);
 /* A whole number within bounds; ret keeps its value when the option is absent. False: said so. */
 bool cli_opt_i64(struct cli *c, const char *name, int64_t min, int64_t max, int64_t *ret);
-/* The candidate that is nearest to a mistyped word, or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* ---- cli.c ------------------------------------------------------------------------------- */
 

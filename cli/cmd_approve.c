@@ -23,11 +23,7 @@ static enum rc end_rejected(struct cli *c, const char *event, int64_t now)
         rc = source_by_no(c->ledger, &c->arena, src_no, &s, &c->err);
     if (rc == RC_OK)
         rc = project_source(c->ledger, &c->inst, &s, now, &c->err);
-    if (rc != RC_OK) {
-        ledger_abort(c->ledger);
-        return rc;
-    }
-    return ledger_commit(c->ledger, &c->err);
+    return ledger_end(c->ledger, rc, &c->err);
 }
 
 static bool is_level(const char *id)

@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "api/feed.h"
-#include "cli/base.h"
+#include "cli/cli.h"
 
 #define PAGE_MEMORY_MAX (256u << 20) /* a page of RESP_BODY_MAX bytes, parsed */
 #define FOLLOW_MS 500                /* soon enough for a person, cheap enough for the machine */
@@ -47,12 +47,6 @@ static enum rc set_query(struct changes *k)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static bool print_rows(struct changes *k, yyjson_val *results)
 {
     struct table t;
@@ -61,12 +55,12 @@ static bool print_rows(struct changes *k, yyjson_val *results)
     table_begin(&t, &k->page, "seq|finalized|source|type|class|event");
     yyjson_arr_foreach(results, i, n, e)
     {
-        table_cell(&t, text_of(e, "seq"));
-        table_cell(&t, text_of(e, "finalized_at"));
-        table_cell(&t, text_of(e, "source_id"));
-        table_cell(&t, text_of(e, "change_type"));
-        table_cell(&t, text_of(e, "change_class"));
-        table_cell(&t, text_of(e, "change_event_id"));
+        table_cell(&t, json_member_text(e, "seq"));
+        table_cell(&t, json_member_text(e, "finalized_at"));
+        table_cell(&t, json_member_text(e, "source_id"));
+        table_cell(&t, json_member_text(e, "change_type"));
+        table_cell(&t, json_member_text(e, "change_class"));
+        table_cell(&t, json_member_text(e, "change_event_id"));
     }
     return table_end(&t);
 }
@@ -132,7 +126,7 @@ int cmd_changes(struct cli *c)
         return cli_usage(c, "--%s %s", c->err.field, c->err.msg);
     if (!cli_ledger(c))
         return CLI_FAILED;
-    k.base = cli_base(c);
+    k.base = instance_base(&c->arena, &c->inst);
     k.page = *c;
     arena_init(&k.page.arena, PAGE_MEMORY_MAX);
     buf_init(&body, RESP_BODY_MAX);

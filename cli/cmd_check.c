@@ -167,7 +167,7 @@ static const struct word *find_word(const struct cli *c)
         if (strcmp(words[i].name, c->args[0]) == 0)
             return &words[i];
     }
-    near = cli_nearest(c->args[0], names, ARRAY_LEN(names));
+    near = str_nearest(str_of(c->args[0]), names, ARRAY_LEN(names));
     if (near)
         cli_usage(c, "what is '%s'? Did you mean '%s'?", c->args[0], near);
     else

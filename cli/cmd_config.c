@@ -17,7 +17,7 @@ static const char *const setting_names[] = {
 
 static int unknown_setting(const struct cli *c, const char *name)
 {
-    const char *near = cli_nearest(name, setting_names, ARRAY_LEN(setting_names));
+    const char *near = str_nearest(str_of(name), setting_names, ARRAY_LEN(setting_names));
     if (near)
         return cli_error(c, c->command->name, "no setting '%s'. Did you mean '%s'?", name, near);
     return cli_error(c, c->command->name, "no setting '%s'. See: freshet config list", name);
@@ -25,10 +25,7 @@ static int unknown_setting(const struct cli *c, const char *name)
 
 static bool is_setting(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(setting_names); i++)
-        if (strcmp(setting_names[i], name) == 0)
-            return true;
-    return false;
+    return str_is_one_of(str_of(name), setting_names, ARRAY_LEN(setting_names));
 }
 
 /* A text setting without its quotes, for people and shells. */

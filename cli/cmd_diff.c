@@ -13,12 +13,6 @@ static const struct {
     const char *name, *sign;
 } lists[] = {{"added", "+"}, {"modified", "~"}, {"removed", "-"}};
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 const char *diff_value(struct cli *c, yyjson_val *v)
 {
     char number[32];
@@ -98,29 +92,30 @@ static void print_moves(struct cli *c, yyjson_val *delta)
     if (moved)
         event_line(c, "moved", moved);
     else if (comparison)
-        event_line(c, "moved",
-                   arena_printf(&c->arena, "not measured (%s)", text_of(comparison, "reason")));
-    if (dates)
         event_line(
-            c, "legal since",
-            arena_printf(&c->arena, "%s to %s", text_of(dates, "first"), text_of(dates, "last")));
+            c, "moved",
+            arena_printf(&c->arena, "not measured (%s)", json_member_text(comparison, "reason")));
+    if (dates)
+        event_line(c, "legal since",
+                   arena_printf(&c->arena, "%s to %s", json_member_text(dates, "first"),
+                                json_member_text(dates, "last")));
 }
 
 static void print_card(struct cli *c, yyjson_val *delta)
 {
     yyjson_val *totals = yyjson_obj_get(delta, "totals");
-    event_line(c, "delta", text_of(delta, "delta_id"));
-    event_line(c, "source", text_of(delta, "source_id"));
+    event_line(c, "delta", json_member_text(delta, "delta_id"));
+    event_line(c, "source", json_member_text(delta, "source_id"));
     event_line(c, "what",
-               arena_printf(&c->arena, "%s (%s): %s to %s", text_of(delta, "change_type"),
-                            text_of(delta, "change_class"), version_of(c, delta, "from"),
+               arena_printf(&c->arena, "%s (%s): %s to %s", json_member_text(delta, "change_type"),
+                            json_member_text(delta, "change_class"), version_of(c, delta, "from"),
                             version_of(c, delta, "to")));
-    event_line(c, "when", text_of(delta, "created_at"));
+    event_line(c, "when", json_member_text(delta, "created_at"));
     if (!totals) {
         event_line(c, "features", "none to compare: the file is told as a whole");
         return;
     }
-    event_line(c, "verdict", text_of(delta, "verdict"));
+    event_line(c, "verdict", json_member_text(delta, "verdict"));
     event_line(c, "features", counts(c, totals));
     event_line(c, "area", areas(c, totals));
     print_moves(c, delta);
@@ -145,8 +140,8 @@ static const char *attributes_text(struct cli *c, yyjson_val *feature)
     {
         if (!s)
             return "";
-        s = arena_printf(&c->arena, "%s%s%s: %s -> %s", s, *s ? "; " : "", text_of(one, "name"),
-                         diff_value(c, yyjson_obj_get(one, "old")),
+        s = arena_printf(&c->arena, "%s%s%s: %s -> %s", s, *s ? "; " : "",
+                         json_member_text(one, "name"), diff_value(c, yyjson_obj_get(one, "old")),
                          diff_value(c, yyjson_obj_get(one, "new")));
     }
     return s ? s : "";
@@ -178,7 +173,7 @@ static int print_table(struct cli *c, yyjson_val *delta)
         yyjson_arr_foreach(yyjson_obj_get(features, lists[i].name), k, n, f)
         {
             table_cell(&t, lists[i].sign);
-            table_cell(&t, text_of(f, "key"));
+            table_cell(&t, json_member_text(f, "key"));
             table_cell(&t, what_of(c, f));
             table_cell(&t, box_text(c, yyjson_obj_get(f, "bbox")));
         }
@@ -303,6 +298,6 @@ int cmd_diff(struct cli *c)
         json_parse(&c->arena, doc, 0, "the delta manifest", &delta, &c->err) != RC_OK)
         return cli_fail(c, "diff");
     int code = forms[i].print(c, delta);
-    bool differs = strcmp(text_of(delta, "verdict"), "none") != 0;
+    bool differs = strcmp(json_member_text(delta, "verdict"), "none") != 0;
     return code == CLI_DONE && differs && cli_has(c, "exit-code") ? CLI_CHANGED : code;
 }

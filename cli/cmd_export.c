@@ -3,7 +3,6 @@
  * Invariants
  *   1. The folder is the old one or the new one, whole, at every moment.
  * Called by main_freshet.c. */
-#include "cli/base.h"
 #include "cli/export.h"
 #include "cli/human.h"
 #include "cli/progress.h"
@@ -43,7 +42,7 @@ static int print_json(struct cli *c, const char *dir, const struct export_counts
 static bool base_of(struct cli *c, struct str *ret)
 {
     const char *given = cli_opt(c, "base-url");
-    struct str s = given ? str_of(given) : cli_base(c);
+    struct str s = given ? str_of(given) : instance_base(&c->arena, &c->inst);
     while (s.n && s.p[s.n - 1] == '/')
         s.n--;
     *ret = s;

@@ -14,6 +14,7 @@
 
 #include "cli/cli.h"
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/file.h"
 #include "ledger/policy.h"
 #include "ledger/request.h"
@@ -48,8 +49,7 @@ static enum rc sync_folder(const char *path, struct err *err)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = fd >= 0 && fsync(fd) == 0;
     int why = errno;
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     return ok ? RC_OK : err_set(err, RC_IO, "", "cannot sync %s: %s", path, strerror(why));
 }
 

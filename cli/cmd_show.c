@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "api/feed.h"
-#include "cli/base.h"
+#include "cli/cli.h"
 #include "cli/event.h"
 #include "ledger/decision.h"
 #include "ledger/promote.h"
@@ -19,19 +19,13 @@
 /* The whole entry with its links made absolute, and its place in the feed when it has one. */
 static enum rc render(struct cli *c, const struct change *ch, struct buf *out)
 {
-    struct str base = cli_base(c);
+    struct str base = instance_base(&c->arena, &c->inst);
     if (ch->public_seq > 0)
         feed_put_entry(out, ch->public_seq, ch->entry, base);
     else
         json_put_based(out, ch->entry, base);
     enum rc rc = buf_rc(out);
     return rc == RC_OK ? RC_OK : err_set(&c->err, rc, "", "the entry is too large");
-}
-
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
 }
 
 static const char *identity(struct cli *c, yyjson_val *entry, const char *key)
@@ -41,7 +35,7 @@ static const char *identity(struct cli *c, yyjson_val *entry, const char *key)
         return "";
     const char *s = arena_printf(&c->arena, "version %lld, sha256 %s",
                                  (long long)yyjson_get_sint(yyjson_obj_get(id, "version")),
-                                 text_of(id, "sha256"));
+                                 json_member_text(id, "sha256"));
     return s ? s : "";
 }
 
@@ -52,7 +46,7 @@ static const char *qa_words(struct cli *c, yyjson_val *entry)
     struct buf b;
     size_t i, n;
     buf_init(&b, 4096);
-    buf_printf(&b, "%s: %lld checks, %lld failed", text_of(qa, "status"),
+    buf_printf(&b, "%s: %lld checks, %lld failed", json_member_text(qa, "status"),
                (long long)yyjson_get_sint(yyjson_obj_get(qa, "checks")),
                (long long)yyjson_get_sint(yyjson_obj_get(qa, "failed")));
     yyjson_arr_foreach(yyjson_obj_get(qa, "reasons"), i, n, v)
@@ -68,7 +62,7 @@ static const char *qa_words(struct cli *c, yyjson_val *entry)
 static const char *stored_at(struct cli *c, yyjson_val *entry, const char *key)
 {
     static const char *const tiers[] = {"public", "restricted"};
-    const char *hex = text_of(yyjson_obj_get(entry, key), "sha256");
+    const char *hex = json_member_text(yyjson_obj_get(entry, key), "sha256");
     for (size_t i = 0; i < ARRAY_LEN(tiers) && strlen(hex) == 64; i++) {
         char *path = arena_printf(&c->arena, "%s/store/%s/sha256/%.2s/%.2s/%s", c->inst.dir,
                                   tiers[i], hex, hex + 2, hex);
@@ -93,11 +87,11 @@ static enum rc print_decision(void *ctx, const struct decision *d, struct err *e
         int64_t waiver = yyjson_get_sint(yyjson_obj_get(f, "waiver"));
         const char *by =
             waiver ? arena_printf(&c->arena, "; let pass by waiver %lld", (long long)waiver)
-            : *text_of(f, "passed_by") ? "; approved"
-                                       : "";
+            : *json_member_text(f, "passed_by") ? "; approved"
+                                                : "";
         event_line(c, "",
-                   arena_printf(&c->arena, "%s: %s%s", text_of(f, "reason"), text_of(f, "detail"),
-                                by ? by : ""));
+                   arena_printf(&c->arena, "%s: %s%s", json_member_text(f, "reason"),
+                                json_member_text(f, "detail"), by ? by : ""));
     }
     return RC_OK;
 }
@@ -123,32 +117,32 @@ static enum rc print_card(struct cli *c, const struct change *ch, struct str jso
 {
     yyjson_val *e = NULL;
     TRY(json_parse(&c->arena, json, 0, "the entry", &e, &c->err));
-    event_line(c, "event", text_of(e, "change_event_id"));
+    event_line(c, "event", json_member_text(e, "change_event_id"));
     event_line(c, "what",
-               arena_printf(&c->arena, "%s (%s) of %s%s", text_of(e, "change_type"),
-                            text_of(e, "change_class"), text_of(e, "source_id"),
+               arena_printf(&c->arena, "%s (%s) of %s%s", json_member_text(e, "change_type"),
+                            json_member_text(e, "change_class"), json_member_text(e, "source_id"),
                             yyjson_get_bool(yyjson_obj_get(e, "unexpected"))
                                 ? ", unexpected: outside every window"
                                 : ""));
-    event_line(c, "title", text_of(e, "title"));
-    event_line(c, "from", text_of(e, "source_uri"));
-    event_line(c, "detected", text_of(e, "detected_at"));
-    event_line(c, "finalized", text_of(e, "finalized_at"));
+    event_line(c, "title", json_member_text(e, "title"));
+    event_line(c, "from", json_member_text(e, "source_uri"));
+    event_line(c, "detected", json_member_text(e, "detected_at"));
+    event_line(c, "finalized", json_member_text(e, "finalized_at"));
     event_line(c, "now", identity(c, e, "object_identity"));
     event_line(c, "", stored_at(c, e, "object_identity"));
     event_line(c, "before", identity(c, e, "previous_identity"));
     event_line(c, "", stored_at(c, e, "previous_identity"));
     event_line(c, "qa", qa_words(c, e));
     TRY(decision_each(c->ledger, ch->run_id, print_decision, c, &c->err));
-    event_line(c, "provenance", text_of(e, "prov_ref"));
-    event_line(c, "delta", text_of(e, "delta_manifest_ref"));
-    event_line(c, "stac", text_of(e, "stac_ref"));
-    event_line(c, "level", text_of(e, "sensitivity"));
+    event_line(c, "provenance", json_member_text(e, "prov_ref"));
+    event_line(c, "delta", json_member_text(e, "delta_manifest_ref"));
+    event_line(c, "stac", json_member_text(e, "stac_ref"));
+    event_line(c, "level", json_member_text(e, "sensitivity"));
     event_line(c, "feed",
                ch->public_seq > 0
                    ? arena_printf(&c->arena, "number %lld", (long long)ch->public_seq)
                    : "not in the public feed");
-    event_line(c, "to revert", text_of(e, "rollback_ref"));
+    event_line(c, "to revert", json_member_text(e, "rollback_ref"));
     return RC_OK;
 }
 

@@ -370,11 +370,9 @@ static int change_one(struct cli *c, enum rc (*change)(struct cli *c, const char
         return CLI_FAILED;
     if (ledger_begin(c->ledger, &c->err) != RC_OK)
         return cli_fail(c, c->command->name);
-    if (change(c, c->args[0]) != RC_OK) {
-        ledger_abort(c->ledger);
-        return cli_fail(c, c->command->name);
-    }
-    return ledger_commit(c->ledger, &c->err) == RC_OK ? CLI_DONE : cli_fail(c, c->command->name);
+    return ledger_end(c->ledger, change(c, c->args[0]), &c->err) == RC_OK
+               ? CLI_DONE
+               : cli_fail(c, c->command->name);
 }
 
 int cmd_source_retire(struct cli *c)

@@ -164,12 +164,7 @@ static enum rc parse_and_store(struct decl *d, bool update, struct source *ret)
     TRY(source_parse(&c->arena, decl, ret, &c->err));
     TRY(source_check_adapter(ret, &c->err));
     TRY(ledger_begin(c->ledger, &c->err));
-    enum rc rc = source_store(c, ret, (struct str){0}, update, &ignored);
-    if (rc != RC_OK) {
-        ledger_abort(c->ledger);
-        return rc;
-    }
-    return ledger_commit(c->ledger, &c->err);
+    return ledger_end(c->ledger, source_store(c, ret, (struct str){0}, update, &ignored), &c->err);
 }
 
 /* Said on standard error also when piped: every check of this source would end as blocked. */

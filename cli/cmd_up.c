@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,6 +23,8 @@
 #include "cli/nginx_conf.h"
 #include "cli/ready.h"
 #include "core/clock.h"
+#include "core/fd.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "ledger/slots.h"
 
@@ -54,6 +55,17 @@ static enum rc become_owner(struct cli *c)
                    (unsigned long)st.st_uid, c->inst.dir);
 }
 
+static enum rc refuse_second(struct cli *c, const char *path)
+{
+    char pid[24] = "";
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd_read_all(fd, pid, sizeof pid - 1);
+    pid[n > 0 ? n : 0] = '\0';
+    return err_set(&c->err, RC_CONFLICT, "",
+                   "this instance is running already (process %.*s). Stop that one first",
+                   (int)strcspn(pid, "\n"), pid);
+}
+
 static enum rc take_lock(struct up *u)
 {
     struct cli *c = u->c;
@@ -61,16 +73,10 @@ static enum rc take_lock(struct up *u)
     char pid[24] = "";
     if (!path)
         return err_set(&c->err, RC_NOMEM, "", "no memory for a path");
-    u->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-    if (u->lock < 0)
-        return err_set(&c->err, RC_IO, "", "cannot open %s: %s", path, strerror(errno));
-    if (flock(u->lock, LOCK_EX | LOCK_NB) != 0) {
-        ssize_t n = pread(u->lock, pid, sizeof pid - 1, 0);
-        pid[n > 0 ? n : 0] = '\0';
-        return err_set(&c->err, RC_CONFLICT, "",
-                       "this instance is running already (process %.*s). Stop that one first",
-                       (int)strcspn(pid, "\n"), pid);
-    }
+    enum rc rc = lock_take(path, 0640, &u->lock, &c->err);
+    if (rc == RC_BUSY)
+        return refuse_second(c, path);
+    TRY(rc);
     int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(u->lock, 0) != 0 || pwrite(u->lock, pid, (size_t)n, 0) != n)
         return err_set(&c->err, RC_IO, "", "cannot write %s: %s", path, strerror(errno));

@@ -31,12 +31,6 @@ static void put_text(struct page *p, const char *s)
     }
 }
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static void put_row(struct page *p, const char *name, const char *value)
 {
     buf_puts(&p->out, "<tr><th scope=\"row\">");
@@ -63,7 +57,7 @@ static void put_head(struct page *p, yyjson_val *delta)
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
              "style-src 'unsafe-inline'\">\n"
              "<meta name=\"viewport\" content=\"width=device-width\">\n<title>What changed: ");
-    put_text(p, text_of(delta, "source_id"));
+    put_text(p, json_member_text(delta, "source_id"));
     buf_puts(
         &p->out,
         "</title>\n<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem "
@@ -73,7 +67,7 @@ static void put_head(struct page *p, yyjson_val *delta)
         "#bbb;overflow-wrap:anywhere}svg{width:100%;height:auto;border:1px solid #777}"
         "caption{text-align:left;font-weight:bold;padding:.5rem 0}</style></head><body><main>\n"
         "<h1>What changed: ");
-    put_text(p, text_of(delta, "source_id"));
+    put_text(p, json_member_text(delta, "source_id"));
     buf_puts(&p->out, "</h1>\n");
 }
 
@@ -97,17 +91,19 @@ static void put_numbers(struct page *p, yyjson_val *delta)
     yyjson_val *totals = yyjson_obj_get(delta, "totals"),
                *dates = yyjson_obj_get(delta, "legal_dates");
     buf_puts(&p->out, "<table><caption>In short</caption>\n");
-    put_row(p, "Verdict", *text_of(delta, "verdict") ? text_of(delta, "verdict") : "none given");
-    put_row(p, "Change", text_of(delta, "change_type"));
-    put_row(p, "Detected", text_of(delta, "detected_at"));
+    put_row(p, "Verdict",
+            *json_member_text(delta, "verdict") ? json_member_text(delta, "verdict")
+                                                : "none given");
+    put_row(p, "Change", json_member_text(delta, "change_type"));
+    put_row(p, "Detected", json_member_text(delta, "detected_at"));
     if (dates) {
-        put_row(p, "Legal since, first", text_of(dates, "first"));
-        put_row(p, "Legal since, last", text_of(dates, "last"));
+        put_row(p, "Legal since, first", json_member_text(dates, "first"));
+        put_row(p, "Legal since, last", json_member_text(dates, "last"));
     }
     for (size_t i = 0; totals && i < ARRAY_LEN(rows); i++)
         put_row(p, rows[i].name, number(p, totals, rows[i].key, rows[i].unit));
-    put_row(p, "Delta", text_of(delta, "delta_id"));
-    put_row(p, "Checksum", text_of(delta, "checksum"));
+    put_row(p, "Delta", json_member_text(delta, "delta_id"));
+    put_row(p, "Checksum", json_member_text(delta, "checksum"));
     buf_puts(&p->out, "</table>\n");
 }
 
@@ -161,7 +157,7 @@ static void put_line(struct page *p, yyjson_val *line, bool close)
 static void put_shape(struct page *p, yyjson_val *shape, const char *style)
 {
     yyjson_val *part, *ring, *list = yyjson_obj_get(shape, "coordinates");
-    const char *type = text_of(shape, "type");
+    const char *type = json_member_text(shape, "type");
     size_t i, n, k, m;
     if (!yyjson_is_arr(list))
         return;
@@ -252,7 +248,7 @@ static void put_attributes(struct page *p, yyjson_val *f)
     yyjson_arr_foreach(yyjson_obj_get(yyjson_obj_get(f, "attributes"), "listed"), i, n, one)
     {
         buf_puts(&p->out, i ? "<br>" : "");
-        put_text(p, text_of(one, "name"));
+        put_text(p, json_member_text(one, "name"));
         buf_puts(&p->out, ": <del>");
         put_text(p, diff_value(p->c, yyjson_obj_get(one, "old")));
         buf_puts(&p->out, "</del> \xe2\x86\x92 <ins>");
@@ -278,13 +274,13 @@ static void put_table(struct page *p, const char *title, yyjson_val *list)
     {
         bool measured = yyjson_is_num(yyjson_obj_get(f, "moved_m"));
         buf_puts(&p->out, "<tr><th scope=\"row\">");
-        put_text(p, text_of(f, "key"));
+        put_text(p, json_member_text(f, "key"));
         buf_puts(&p->out, "</th>");
         put_cell(p, measured ? number(p, f, "moved_m", " m") : "");
         put_cell(p, patches_text(p, yyjson_obj_get(f, "gained")));
         put_cell(p, patches_text(p, yyjson_obj_get(f, "lost")));
         put_attributes(p, f);
-        put_cell(p, text_of(f, "legal_date"));
+        put_cell(p, json_member_text(f, "legal_date"));
         buf_puts(&p->out, "</tr>\n");
     }
     buf_puts(&p->out, "</tbody></table>\n");

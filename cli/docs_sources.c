@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "core/str.h"
+#include "ledger/source.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include "api/route.h"
 #include "cli/export_links.h"
+#include "core/fd.h"
 #include "core/file.h"
 #include "ledger/public_items.h"
 
@@ -58,11 +59,8 @@ static enum rc put_file(struct tree *t, const char *file, struct str text, struc
 {
     TRY(make_folders(t, file, err));
     int fd = openat(t->at, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    size_t done = 0;
-    for (ssize_t n = 0; fd >= 0 && done < text.n; done += (size_t)n)
-        if ((n = write(fd, text.p + done, text.n - done)) < 0)
-            break;
-    if (fd < 0 || close(fd) != 0 || done < text.n)
+    bool whole = fd >= 0 && fd_write_all(fd, text);
+    if (fd < 0 || close(fd) != 0 || !whole)
         return err_set(err, RC_IO, "", "cannot write %s: %s", file, strerror(errno));
     t->n.bytes += (int64_t)text.n;
     return RC_OK;

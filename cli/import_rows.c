@@ -44,10 +44,7 @@ static bool is_text_field(const char *name)
 #undef NUMBER
 #undef OTHER
     };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return str_is_one_of(str_of(name), names, ARRAY_LEN(names));
 }
 
 /* A cell is JSON where that is what its field wants; else it is text, and the field says what it is not.

@@ -86,50 +86,7 @@ static bool is_family(const char *word)
 
 /* ---- the nearest name ------------------------------------------------------------------------ */
 
-#define WORD_MAX 32 /* no name of ours is longer, so neither is a mistyped one */
-
-static size_t min3(size_t x, size_t y, size_t z)
-{
-    size_t m = x < y ? x : y;
-    return m < z ? m : z;
-}
-
-/* Edits that turn one word into the other. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[WORD_MAX + 1], na = strlen(a), nb = strlen(b);
-    if (na > WORD_MAX || nb > WORD_MAX)
-        return WORD_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t above = row[j];
-            row[j] = min3(row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[nb];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, size_t n)
-{
-    const char *best = NULL;
-    size_t best_d = strlen(word) <= 3 ? 2 : strlen(word) / 3 + 2;
-    for (size_t i = 0; i < n; i++) {
-        size_t d = distance(word, candidates[i]);
-        /* A word that was cut off is near, however much is missing. */
-        if (strlen(word) >= 3 && strncmp(word, candidates[i], strlen(word)) == 0)
-            d = 1;
-        if (d < best_d) {
-            best = candidates[i];
-            best_d = d;
-        }
-    }
-    return best;
-}
+#define WORD_MAX 32 /* no word of a command is longer */
 
 static const char *nearest_option(const struct command *cmd, const char *word)
 {
@@ -138,7 +95,7 @@ static const char *nearest_option(const struct command *cmd, const char *word)
     for (const struct option_row *o = cli_options; o->name; o++)
         if (cli_takes(cmd, o))
             names[n++] = o->name;
-    return cli_nearest(word, names, n);
+    return str_nearest(str_of(word), names, n);
 }
 
 /* first NULL: among first words and one-word commands; else among its verbs. */
@@ -158,7 +115,7 @@ static const char *nearest_command(const char *first, const char *word)
         names[n] = heads[n];
         n++;
     }
-    return cli_nearest(word, names, n);
+    return str_nearest(str_of(word), names, n);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

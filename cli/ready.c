@@ -6,24 +6,18 @@
 #include "cli/ready.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/rc.h"
 #include "core/str.h"
 
 #define ANSWER_MS 1000
 #define ANSWER_MAX 4096 /* bytes that are looked at */
-
-static void fd_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
 
 static int connect_to(int port)
 {

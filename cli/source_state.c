@@ -84,7 +84,7 @@ void state_learned(const struct source *s, const struct check_state *st, const s
     else if (st->etag_flaps > 0)
         learn(&l, "Its ETag moved %lld of %d times while the bytes did not; then it is not used.",
               (long long)st->etag_flaps, ETAG_FLAPS_MAX);
-    if (strcmp(s->detector, "manifest") == 0 && manifest_blind(st) > 0)
+    if (source_is_listing(s) && manifest_blind(st) > 0)
         learn_blind(&l, manifest_blind(st));
     if (st->has_seen && !*st->etag && !*st->last_modified && !*st->cursor)
         learn(&l, "It gives no validator: every check reads the whole object.");

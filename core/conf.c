@@ -10,11 +10,12 @@
 #include "core/conf_edit.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/log.h"
 
 #define FILE_MAX (1u << 20) /* all settings with long comments are a hundredth of it */
 #define TEXT_MAX 1024       /* bytes of one text value */
 #define LIST_MAX 1000       /* items of a list */
-#define NAME_MAX_BYTES 63   /* longer names are not compared with ours for a hint */
+#define SHOWN_MAX 63        /* bytes of a name that there is not */
 
 enum kind { KIND_INT, KIND_STR, KIND_LIST };
 
@@ -73,48 +74,15 @@ static const struct setting *find(struct str name)
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
-/* Insertions, deletions and replacements that turn a into b (Levenshtein), row by row; b.n is at
- * most NAME_MAX_BYTES. */
-static size_t distance(struct str a, struct str b)
-{
-    size_t row[NAME_MAX_BYTES + 1];
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t best = diagonal + (a.p[i - 1] != b.p[j - 1]);
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[b.n];
-}
-
-/* The known name that was probably meant, or NULL. */
-static const char *nearest(struct str name)
-{
-    const char *best = NULL;
-    size_t best_distance = name.n / 3 + 2;
-    for (size_t i = 0; name.n <= NAME_MAX_BYTES && i < ARRAY_LEN(settings); i++) {
-        size_t d = distance(str_of(settings[i].name), name);
-        if (d < best_distance) {
-            best = settings[i].name;
-            best_distance = d;
-        }
-    }
-    return best;
-}
-
 static enum rc unknown(struct str name, enum rc rc, struct err *err)
 {
-    char shown[NAME_MAX_BYTES + 1];
+    const char *names[ARRAY_LEN(settings)];
+    char shown[SHOWN_MAX + 1];
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        names[i] = settings[i].name;
     bool fit = str_is_clean(name) && str_is_utf8(name);
-    snprintf(shown, sizeof shown, "%.*s", fit ? (int)str_cut(name, NAME_MAX_BYTES).n : 0, name.p);
-    const char *hint = nearest(name);
+    snprintf(shown, sizeof shown, "%.*s", fit ? (int)str_cut(name, SHOWN_MAX).n : 0, name.p);
+    const char *hint = str_nearest(name, names, ARRAY_LEN(names));
     if (hint)
         return err_set(err, rc, shown, "there is no such setting; did you mean %s?", hint);
     return err_set(err, rc, shown, "there is no such setting; `config list` shows all");
@@ -124,10 +92,9 @@ static enum rc unknown(struct str name, enum rc rc, struct err *err)
 
 static enum rc check_log_level(const char *v, struct err *err)
 {
-    static const char *const levels[] = {"debug", "info", "warn", "error"};
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-        if (strcmp(v, levels[i]) == 0)
-            return RC_OK;
+    enum log_level ignored;
+    if (log_level_parse(v, &ignored))
+        return RC_OK;
     return err_set(err, RC_INVALID, "log_level", "must be debug, info, warn or error");
 }
 

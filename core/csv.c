@@ -10,11 +10,7 @@
 
 void csv_open(struct csv *c, struct str text)
 {
-    if (str_starts(text, STR("\xef\xbb\xbf"))) {
-        text.p += 3;
-        text.n -= 3;
-    }
-    *c = (struct csv){.rest = text, .line = 1};
+    *c = (struct csv){.rest = str_skip_bom(text), .line = 1};
 }
 
 static int peek(const struct csv *c)

@@ -41,21 +41,15 @@ const char *daemon_folder(const struct daemon *d, int argc, char **argv, int *re
     return NULL;
 }
 
-static void set_log_level(const char *name)
-{
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(names[i], name) == 0)
-            log_level_min((enum log_level)i);
-}
-
 enum rc daemon_begin(const struct daemon *d, const char *dir, struct arena *settings,
                      struct instance *ret, struct err *err)
 {
+    enum log_level level;
     TRY(clock_init(err));
     TRY(log_open(d->proc, NULL, err));
     TRY(instance_load(settings, dir, ret, err));
-    set_log_level(ret->conf.log_level);
+    if (log_level_parse(ret->conf.log_level, &level))
+        log_level_min(level);
     return RC_OK;
 }
 

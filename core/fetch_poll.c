@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/fetch_internal.h"
 
 #define FDS_FIRST 64
@@ -167,7 +168,6 @@ void fetch_poll_close(struct fetch *f)
 {
     if (f->multi)
         curl_multi_cleanup(f->multi);
-    if (f->epoll >= 0)
-        close(f->epoll);
+    fd_close(&f->epoll);
     free(f->fds);
 }

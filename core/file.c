@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/fd.h"
 
 static enum rc fail(struct err *err, const char *doing, const char *path)
 {
@@ -16,22 +17,14 @@ static enum rc fail(struct err *err, const char *doing, const char *path)
                    strerror(why));
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 enum rc file_read(const char *path, struct buf *out, struct err *err)
 {
     char chunk[16384];
     ssize_t n;
-    CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(err, "open", path);
-    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
+    while ((n = fd_read_all(fd, chunk, sizeof chunk)) != 0) {
         if (n < 0)
             return fail(err, "read", path);
         buf_add(out, chunk, (size_t)n);
@@ -43,25 +36,13 @@ enum rc file_read(const char *path, struct buf *out, struct err *err)
     return RC_OK;
 }
 
-static bool write_all(int fd, struct str text)
-{
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno != EINTR)
-            return false;
-        if (n > 0)
-            text = (struct str){text.p + n, text.n - (size_t)n};
-    }
-    return true;
-}
-
 static bool sync_dir_of(const char *path)
 {
     char dir[PATH_MAX];
     const char *slash = strrchr(path, '/');
     int n = slash ? (int)(slash - path) + 1 : 0;
     snprintf(dir, sizeof dir, "%.*s", slash ? n : 1, slash ? path : ".");
-    CLEANUP(close_fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && fsync(fd) == 0;
 }
 
@@ -76,10 +57,10 @@ enum rc file_replace(const char *path, struct str text, unsigned mode, struct er
     }
     mode = stat(target, &st) == 0 ? st.st_mode & 07777 : mode;
     snprintf(temp, sizeof temp, "%s.XXXXXX", target);
-    CLEANUP(close_fd) int fd = mkostemp(temp, O_CLOEXEC);
+    CLEANUP(fd_close) int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return fail(err, "write beside", path);
-    if (!write_all(fd, text) || fchmod(fd, mode) != 0 || fsync(fd) != 0 ||
+    if (!fd_write_all(fd, text) || fchmod(fd, mode) != 0 || fsync(fd) != 0 ||
         rename(temp, target) != 0) {
         enum rc rc = fail(err, "replace", path);
         unlink(temp);

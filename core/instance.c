@@ -13,13 +13,20 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fd.h"
 
 #define SECRET_MAX 65536 /* bytes; a private key with its chain is far smaller */
-#define SECRET_NAME_MAX 64
 
 char *instance_path(struct arena *a, const struct instance *i, const char *relative)
 {
     return arena_printf(a, "%s/%s", i->dir, relative);
+}
+
+struct str instance_base(struct arena *a, const struct instance *i)
+{
+    if (*i->conf.public_base_url) /* conf refuses one that ends with a slash */
+        return str_of(i->conf.public_base_url);
+    return str_of(arena_printf(a, "http://127.0.0.1:%lld", (long long)i->conf.port));
 }
 
 enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, struct err *err)
@@ -50,12 +57,6 @@ enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, st
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
-static void fd_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 /* FRESHET_SECRET_<NAME>, with '-' written as '_': how an environment can name it. */
 static const char *secret_of_environment(const char *name)
 {
@@ -68,29 +69,12 @@ static const char *secret_of_environment(const char *name)
     return env_get(variable);
 }
 
-static enum rc read_all(int fd, char *p, size_t room, size_t *ret_n)
-{
-    size_t n = 0;
-    while (n < room) {
-        ssize_t got = read(fd, p + n, room - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return RC_IO;
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    *ret_n = n;
-    return RC_OK;
-}
-
 /* The value is in text[0, *ret_n), without the newline at its end. */
 static enum rc take_secret(int fd, const char *name, char text[SECRET_MAX + 1], size_t *ret_n,
                            struct err *err)
 {
-    size_t n = 0;
-    if (read_all(fd, text, SECRET_MAX + 1, &n) != RC_OK)
+    ssize_t n = fd_read_all(fd, text, SECRET_MAX + 1);
+    if (n < 0)
         return err_set(err, RC_IO, name, "reading secrets/%s failed", name);
     if (n > SECRET_MAX)
         return err_set(err, RC_TOO_LARGE, name, "secrets/%s is larger than %d bytes", name,
@@ -99,9 +83,9 @@ static enum rc take_secret(int fd, const char *name, char text[SECRET_MAX + 1], 
         n--;
     if (n == 0)
         return err_set(err, RC_INVALID, name, "secrets/%s is empty: put the value into it", name);
-    if (memchr(text, '\0', n))
+    if (memchr(text, '\0', (size_t)n))
         return err_set(err, RC_INVALID, name, "secrets/%s holds a NUL byte", name);
-    *ret_n = n;
+    *ret_n = (size_t)n;
     return RC_OK;
 }
 

@@ -229,6 +229,14 @@ void json_add_str(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, const
         yyjson_mut_obj_add_null(d, obj, key);
 }
 
+void json_add_count(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t n)
+{
+    if (n >= 0)
+        yyjson_mut_obj_add_int(d, obj, key, n);
+    else
+        yyjson_mut_obj_add_null(d, obj, key);
+}
+
 void json_add_time(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t at_ms)
 {
     char text[TIME_MAX];

@@ -52,11 +52,20 @@ static inline struct str json_text(yyjson_val *v)
     return yyjson_is_str(v) ? (struct str){yyjson_get_str(v), yyjson_get_len(v)} : STR("");
 }
 
+/* The same of an object's member, as a C string: cut at its first NUL, should it hold one. */
+static inline const char *json_member_text(yyjson_val *obj, const char *key)
+{
+    const char *s = yyjson_get_str(yyjson_obj_get(obj, key));
+    return s ? s : "";
+}
+
 /* A new document on the arena; NULL when memory ran out (yyjson_mut_* accept NULL and pass it on,
  * so json_write is the one place to check). */
 yyjson_mut_doc *json_doc(struct arena *a);
 /* Adds key: string (copied), or null when s is NULL. key must outlive the document (a literal). */
 void json_add_str(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, const char *s);
+/* Adds key: a number, or null when n < 0. */
+void json_add_count(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t n);
 /* Adds key: RFC 3339 time, or null when at_ms < 0. */
 void json_add_time(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t at_ms);
 /* Adds key: a document rendered before, as it is. */

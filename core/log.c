@@ -41,6 +41,16 @@ enum rc log_open(const char *proc, const char *path, struct err *err)
     return RC_OK;
 }
 
+bool log_level_parse(const char *name, enum log_level *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(level_names); i++)
+        if (strcmp(level_names[i], name) == 0) {
+            *ret = (enum log_level)i;
+            return true;
+        }
+    return false;
+}
+
 void log_level_min(enum log_level level)
 {
     state.min = level;

@@ -36,6 +36,8 @@ static inline struct log_field log_text(const char *key, const char *value)
 
 /* proc is the short program name ("handler"); path NULL keeps standard error. */
 MUST_CHECK enum rc log_open(const char *proc, const char *path, struct err *err);
+/* "debug", "info", "warn" or "error"; false for anything else. */
+MUST_CHECK bool log_level_parse(const char *name, enum log_level *ret);
 void log_level_min(enum log_level level);
 void log_fields(enum log_level level, const char *code, const struct log_field *fields);
 /* An err as an event: code, rc name, field and message. */

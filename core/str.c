@@ -31,6 +31,14 @@ bool str_is(struct str a, const char *z)
     return str_eq(a, str_of(z));
 }
 
+bool str_is_one_of(struct str s, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(s, names[i]))
+            return true;
+    return false;
+}
+
 bool str_starts(struct str s, struct str prefix)
 {
     return s.n >= prefix.n && str_eq((struct str){s.p, prefix.n}, prefix);
@@ -41,17 +49,36 @@ bool str_ends(struct str s, struct str suffix)
     return s.n >= suffix.n && str_eq((struct str){s.p + (s.n - suffix.n), suffix.n}, suffix);
 }
 
+bool str_ihas(struct str s, struct str part)
+{
+    for (size_t i = 0; i + part.n <= s.n; i++)
+        if (str_ieq((struct str){s.p + i, part.n}, part))
+            return true;
+    return false;
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-struct str str_trim(struct str s)
+struct str str_skip_space(struct str s)
 {
     while (s.n > 0 && is_space(s.p[0])) {
         s.p++;
         s.n--;
     }
+    return s;
+}
+
+struct str str_skip_bom(struct str s)
+{
+    return str_starts(s, STR("\xef\xbb\xbf")) ? (struct str){s.p + 3, s.n - 3} : s;
+}
+
+struct str str_trim(struct str s)
+{
+    s = str_skip_space(s);
     while (s.n > 0 && is_space(s.p[s.n - 1]))
         s.n--;
     return s;
@@ -155,6 +182,47 @@ struct str str_cut(struct str s, size_t max)
     /* Bytes that are no UTF-8 have no boundaries: cut them where they are. */
     bool boundary = ((unsigned char)s.p[n] & 0xc0) != 0x80;
     return (struct str){s.p, boundary ? n : max};
+}
+
+static size_t least(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+    size_t row[STR_DISTANCE_MAX + 1]; /* from the start of a that was seen to each start of b */
+    if (a.n > STR_DISTANCE_MAX || b.n > STR_DISTANCE_MAX)
+        return a.n > b.n ? a.n : b.n;
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t above = row[j];
+            size_t replaced = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            row[j] = least(replaced, least(above, row[j - 1]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[b.n];
+}
+
+const char *str_nearest(struct str word, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    size_t best_distance = word.n <= 3 ? 2 : word.n / 3 + 2;
+    for (size_t i = 0; i < n; i++) {
+        struct str name = str_of(names[i]);
+        /* A word that was cut off is near, however much is missing. */
+        size_t d = word.n >= 3 && str_starts(name, word) ? 1 : str_distance(word, name);
+        if (d < best_distance) {
+            best = names[i];
+            best_distance = d;
+        }
+    }
+    return best;
 }
 
 void hex_encode(const void *bytes, size_t n, char *out)

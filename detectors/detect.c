@@ -333,7 +333,7 @@ static void end_unreadable(struct look *k, const struct err *why)
 static enum rc hear_stream(struct detect *d, struct look *k, struct err *err)
 {
     bool open = false;
-    bool has = d->told && strcmp(k->source.detector, "sse") == 0;
+    bool has = d->told && source_has_stream(&k->source);
     const char *id = has ? d->told(d->ctx, k->source.no, &open) : NULL;
     if (!id)
         return RC_OK;

@@ -130,7 +130,7 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
         r->state.reached_at = reached;
     r->deleted = v->outcome == OUTCOME_gone && confirm_gone(&k->source, &r->state, now);
     if (r->deleted)
-        r->hint = "deleted";
+        r->hint = HINT_DELETED;
     r->unexpected = check_found(r) && (returned || v->outcome != OUTCOME_new) &&
                     !calendar_expects(&k->source, now);
     set_next(k, res, last, now);

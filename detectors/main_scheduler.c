@@ -13,12 +13,10 @@
  *   5. A clock that was ahead once costs no look: what was looked at in the future is due (scheduler.clock).
  *   6. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include "core/clock.h"
 #include "core/daemon.h"
+#include "core/fd.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "detectors/confirms.h"
 #include "detectors/detect.h"
@@ -268,13 +266,11 @@ static enum rc take_lock(struct scheduler *sc, struct err *err)
     char *path = instance_path(&sc->settings, &sc->inst, "run/scheduler.lock");
     if (!path)
         return err_set(err, RC_NOMEM, "", "no memory");
-    sc->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (sc->lock < 0)
-        return err_set(err, RC_IO, "", "cannot open %s: %s", path, strerror(errno));
-    if (flock(sc->lock, LOCK_EX | LOCK_NB) != 0)
+    enum rc rc = lock_take(path, 0600, &sc->lock, err);
+    if (rc == RC_BUSY)
         return err_set(err, RC_CONFLICT, "", "another scheduler works in %s: stop it first",
                        sc->inst.dir);
-    return RC_OK;
+    return rc;
 }
 
 static enum rc start(struct scheduler *sc, const char *dir, struct err *err)
@@ -303,10 +299,8 @@ static void release(struct scheduler *sc)
     detect_free(&sc->detect);
     orders_free(&sc->orders);
     ledger_close(&sc->ledger);
-    if (sc->signals >= 0)
-        close(sc->signals);
-    if (sc->lock >= 0)
-        close(sc->lock);
+    fd_close(&sc->signals);
+    fd_close(&sc->lock);
     arena_release(&sc->settings);
 }
 

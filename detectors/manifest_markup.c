@@ -3,9 +3,7 @@
 
 void markup_open(struct markup *m, struct str text, bool html)
 {
-    if (str_starts(text, STR("\xef\xbb\xbf")))
-        text = (struct str){text.p + 3, text.n - 3};
-    *m = (struct markup){.rest = text, .html = html};
+    *m = (struct markup){.rest = str_skip_bom(text), .html = html};
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */

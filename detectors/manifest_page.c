@@ -58,9 +58,7 @@ const char *manifest_format_name(enum manifest_format f)
 
 static enum manifest_format sniff(struct str text)
 {
-    if (str_starts(text, STR("\xef\xbb\xbf")))
-        text = (struct str){text.p + 3, text.n - 3};
-    text = str_trim(text);
+    text = str_trim(str_skip_bom(text));
     if (str_starts(text, STR("{")) || str_starts(text, STR("[")))
         return MANIFEST_JSON;
     if (str_starts(text, STR("<?xml")) || str_starts(text, STR("<ListBucketResult")))

@@ -132,8 +132,7 @@ bool json_scan_whole(const struct json_scan *s)
 /* Without byte order mark and white space. */
 static struct str start_of(struct str s)
 {
-    if (str_starts(s, STR("\xef\xbb\xbf")))
-        s = (struct str){s.p + 3, s.n - 3};
+    s = str_skip_bom(s);
     while (s.n > 0 && strchr(" \t\r\n\f", s.p[0]) && s.p[0] != '\0')
         s = (struct str){s.p + 1, s.n - 1};
     return s;
@@ -205,14 +204,6 @@ static const char *const geojson_types[] = {
     "FeatureCollection", "Feature",         "Point",        "LineString",        "Polygon",
     "MultiPoint",        "MultiLineString", "MultiPolygon", "GeometryCollection"};
 
-static bool is_one_of(yyjson_val *v, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (yyjson_equals_str(v, words[i]))
-            return true;
-    return false;
-}
-
 /* 401, "498", "error", "InvalidKey": as a code of an error says it. "OK" or 200 do not. */
 static bool is_bad_code(yyjson_val *v)
 {
@@ -222,8 +213,8 @@ static bool is_bad_code(yyjson_val *v)
         return yyjson_get_sint(v) >= 400;
     if (!yyjson_is_str(v))
         return false;
-    struct str s = {yyjson_get_str(v), yyjson_get_len(v)};
-    return is_one_of(v, words, ARRAY_LEN(words)) || (str_to_i64(s, &n) == RC_OK && n >= 400);
+    struct str s = json_text(v);
+    return str_is_one_of(s, words, ARRAY_LEN(words)) || (str_to_i64(s, &n) == RC_OK && n >= 400);
 }
 
 /* RFC 9457 and what services make up: a code, and words about it. Data has more members. */
@@ -248,7 +239,8 @@ bool shape_says_error(yyjson_val *doc)
     bool said = error && !yyjson_is_null(error) && !yyjson_is_false(error);
     said = said || yyjson_is_false(yyjson_obj_get(doc, "success")) || is_problem(doc);
     return said && !yyjson_obj_get(doc, "features") &&
-           !is_one_of(yyjson_obj_get(doc, "type"), geojson_types, ARRAY_LEN(geojson_types));
+           !str_is_one_of(json_text(yyjson_obj_get(doc, "type")), geojson_types,
+                          ARRAY_LEN(geojson_types));
 }
 
 /* Such documents are small. */

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 
 #define SPOOL_ROOM_STEP (16 << 20) /* written between two looks at the free space */
 
@@ -30,9 +31,7 @@ enum rc spool_dir_open(const struct instance *inst, struct spool_dir *ret, struc
 
 void spool_dir_close(struct spool_dir *d)
 {
-    if (d->fd >= 0)
-        close(d->fd);
-    d->fd = -1;
+    fd_close(&d->fd);
 }
 
 static bool is_temporary(const char *name)
@@ -63,8 +62,7 @@ void spool_dir_sweep(struct spool_dir *d, int64_t before)
     int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (!dir) {
-        if (fd >= 0)
-            close(fd);
+        fd_close(&fd);
         return;
     }
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
@@ -131,22 +129,10 @@ enum rc spool_begin(struct spool *s, struct spool_dir *d, enum shape expected, e
     return s->fd < 0 ? make_file(s, err) : rewind_file(s, err);
 }
 
-static enum rc write_all(struct spool *s, struct str part, struct err *err)
-{
-    while (part.n > 0) {
-        ssize_t n = write(s->fd, part.p, part.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, RC_IO, "", "cannot write spool/%s: %s", s->name, strerror(errno));
-        part = (struct str){part.p + n, part.n - (size_t)n};
-    }
-    return RC_OK;
-}
-
 enum rc spool_add(struct spool *s, struct str part, struct err *err)
 {
-    TRY(write_all(s, part, err));
+    if (!fd_write_all(s->fd, part))
+        return err_set(err, RC_IO, "", "cannot write spool/%s: %s", s->name, strerror(errno));
     digest_add(s->digest, part.p, part.n);
     if (s->expected == SHAPE_json)
         json_scan_add(&s->scan, part);
@@ -160,15 +146,11 @@ enum rc spool_add(struct spool *s, struct str part, struct err *err)
 
 static enum rc read_at(const struct spool *s, int64_t at, char *p, size_t n, struct err *err)
 {
-    for (size_t got = 0; got < n;) {
-        ssize_t r = pread(s->fd, p + got, n - got, at + (int64_t)got);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            return err_set(err, RC_IO, "", "cannot read spool/%s: %s", s->name, strerror(errno));
-        got += (size_t)r;
-    }
-    return RC_OK;
+    ssize_t got = fd_read_all_at(s->fd, p, n, at);
+    if (got == (ssize_t)n)
+        return RC_OK;
+    return err_set(err, RC_IO, "", "cannot read spool/%s: %s", s->name,
+                   got < 0 ? strerror(errno) : "it is shorter than what was written");
 }
 
 enum rc spool_end(struct spool *s, struct body_facts *ret, struct err *err)
@@ -195,8 +177,7 @@ enum rc spool_end(struct spool *s, struct body_facts *ret, struct err *err)
 /* Gives up the handle; the file under `name` stays as it is. */
 static void release(struct spool *s)
 {
-    if (s->fd >= 0)
-        close(s->fd);
+    fd_close(&s->fd);
     digest_free(&s->digest);
     spool_init(s);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -29,12 +30,6 @@ static enum rc fail(struct err *err, const char *doing, const char *path)
 }
 
 /* ---- rendering --------------------------------------------------------------------------------- */
-
-static const char *get(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
 
 /* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL: no memory. */
 static const char *plain(struct arena *a, const char *text)
@@ -72,12 +67,15 @@ static enum rc summary(struct arena *a, const struct outbox_run *r, struct str *
         "Beside this file: `detector.json` (what was found), `wal.json` (the ledger's row), "
         "`manifest.json` (the version), `delta_manifest.json` (what changed), "
         "`provenance.prov.jsonld` (PROV-O).\n",
-        r->source_id, get(wal, "change_type"), title,
-        (long long)yyjson_get_sint(yyjson_obj_get(wal, "version")), get(det, "detector"),
-        get(det, "detected_at"), get(wal, "finalized_at"), get(wal, "run_id"),
-        get(wal, "change_event_id"), get(wal, "change_class"), get(man, "sha256"),
-        *get(man, "previous_sha256") ? get(man, "previous_sha256") : "nothing",
-        get(wal, "rules_version"), get(wal, "policy_version"));
+        r->source_id, json_member_text(wal, "change_type"), title,
+        (long long)yyjson_get_sint(yyjson_obj_get(wal, "version")),
+        json_member_text(det, "detector"), json_member_text(det, "detected_at"),
+        json_member_text(wal, "finalized_at"), json_member_text(wal, "run_id"),
+        json_member_text(wal, "change_event_id"), json_member_text(wal, "change_class"),
+        json_member_text(man, "sha256"),
+        *json_member_text(man, "previous_sha256") ? json_member_text(man, "previous_sha256")
+                                                  : "nothing",
+        json_member_text(wal, "rules_version"), json_member_text(wal, "policy_version"));
     if (!text)
         return err_set(err, RC_NOMEM, "", "no memory for a summary");
     *ret = str_of(text);
@@ -141,13 +139,7 @@ static void remove_folder(const char *dir)
 static enum rc put_file(const char *path, struct str text, mode_t mode, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    bool good = fd >= 0;
-    while (good && text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        good = n > 0;
-        text = good ? (struct str){text.p + n, text.n - (size_t)n} : text;
-    }
-    enum rc rc = good ? RC_OK : fail(err, "write", path);
+    enum rc rc = fd >= 0 && fd_write_all(fd, text) ? RC_OK : fail(err, "write", path);
     if (fd >= 0 && close(fd) != 0 && rc == RC_OK)
         rc = fail(err, "write", path);
     return rc;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/file.h"
 #include "handler/artifacts.h"
 #include "handler/gc.h"
@@ -44,12 +45,6 @@ static enum rc fail(struct err *err, const char *doing, const char *path)
 {
     return err_set(err, errno == ENOSPC || errno == EDQUOT ? RC_FULL : RC_IO, "",
                    "cannot %s %s: %s", doing, path, strerror(errno));
-}
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
 }
 
 static enum rc make_dir(const char *path, mode_t mode, struct err *err)
@@ -93,11 +88,10 @@ static enum rc pump(int from, int to, struct sha256 *ret, struct err *err)
     ssize_t n = 0;
     if (!d)
         return err_set(err, RC_NOMEM, "", "no memory to copy");
-    while ((n = read(from, chunk, CHUNK)) > 0) {
+    while ((n = fd_read_all(from, chunk, CHUNK)) > 0) {
         digest_add(d, chunk, (size_t)n);
-        for (ssize_t at = 0, put; at < n; at += put)
-            if ((put = write(to, chunk + at, (size_t)(n - at))) < 0)
-                return fail(err, "write", "an object");
+        if (!fd_write_all(to, (struct str){chunk, (size_t)n}))
+            return fail(err, "write", "an object");
     }
     digest_take(d, ret);
     return n < 0 || fsync(to) != 0 ? fail(err, "copy", "an object") : RC_OK;
@@ -107,10 +101,10 @@ static enum rc copy_object(const char *from, const char *to, const struct sha256
                            struct err *err)
 {
     struct sha256 got;
-    CLEANUP(close_fd) int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP(fd_close) int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (in < 0)
         return fail(err, "read", from);
-    CLEANUP(close_fd) int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (out < 0)
         return fail(err, "write", to);
     TRY(pump(in, out, &got, err));
@@ -189,7 +183,7 @@ static enum rc fill(struct copy *c, struct ledger *l, struct err *err)
     TRY(ledger_backup(l, path, err));
     TRY(take_objects(c, err));
     /* Thousands of folders may be new: their filesystem is synced as a whole. */
-    CLEANUP(close_fd) int fd = open(c->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(c->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && syncfs(fd) == 0 ? RC_OK : fail(err, "sync", c->to);
 }
 
@@ -209,7 +203,7 @@ static enum rc appear(const struct copy *c, const char *dir, struct err *err)
 {
     if (renameat2(AT_FDCWD, c->to, AT_FDCWD, dir, RENAME_NOREPLACE) != 0)
         return fail(err, "name", dir);
-    CLEANUP(close_fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && syncfs(fd) == 0 ? RC_OK : fail(err, "sync", dir);
 }
 
@@ -217,7 +211,7 @@ enum rc backup(struct ledger *l, const struct instance *inst, const char *dir,
                backup_progress_fn *progress, void *ctx, struct backup_counts *ret, struct err *err)
 {
     char partial[PATH_MAX];
-    CLEANUP(close_fd) int lock = -1;
+    CLEANUP(fd_close) int lock = -1;
     int n = snprintf(partial, sizeof partial, "%s.partial", dir);
     if (n >= (int)sizeof partial)
         return err_set(err, RC_INVALID, "", "the path is too long");

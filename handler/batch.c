@@ -148,12 +148,7 @@ static enum rc claim_in_tx(struct batch *b, size_t max, struct err *err)
 {
     struct ledger *l = b->lent.ledger;
     TRY(ledger_begin(l, err));
-    enum rc rc = claim_up_to(b, max, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, claim_up_to(b, max, err), err);
 }
 
 enum rc batch_claim(struct batch *b, size_t max, struct err *err)

@@ -5,16 +5,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/fd.h"
 
 #define CHUNK (256u << 10)
 
 /* ---- spool ----------------------------------------------------------------------------------- */
-
-static void fd_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
 
 static void chunk_free(char **p)
 {
@@ -32,9 +27,8 @@ static enum rc copy(int fd, struct store_put *put, struct err *err)
     ssize_t n = 0;
     if (!chunk)
         return err_set(err, RC_NOMEM, "", "no memory to copy");
-    while ((n = read(fd, chunk, CHUNK)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0)
-            TRY(store_add(put, chunk, (size_t)n, err));
+    while ((n = fd_read_all(fd, chunk, CHUNK)) > 0)
+        TRY(store_add(put, chunk, (size_t)n, err));
     return n < 0 ? err_set(err, RC_IO, "", "cannot read the spool: %s", strerror(errno)) : RC_OK;
 }
 

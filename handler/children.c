@@ -9,13 +9,10 @@
 #include "ledger/calendar.h"
 #include "ledger/enqueue.h"
 
-#define ID_MAX 64       /* as source_fields.def says */
-#define TITLE_MAX 200   /* as well */
 #define TAG_MAX 9       /* eight hex digits, that tell ids apart */
 #define ID_TRIES_MAX 20 /* for one that is free, where it is random */
 #define HINT_MAX (LISTING_TEXT_MAX + 32)
 #define CHILD_MEMORY_MAX (4u << 20) /* one declaration, a few times over */
-#define DELETED "deleted"           /* as look.c calls it */
 
 /* ---- deriving -------------------------------------------------------------------------------- */
 
@@ -31,7 +28,7 @@ static char *title_of(struct arena *a, const struct source *parent, const struct
     char *whole = c->vintage                 ? arena_printf(a, "%s (%s)", parent->title, c->entry)
                   : c->level == LEVEL_PUBLIC ? arena_printf(a, "%s: %s", parent->title, c->entry)
                                              : arena_strdup(a, parent->title);
-    return whole ? arena_str(a, str_cut(str_of(whole), TITLE_MAX)) : NULL;
+    return whole ? arena_str(a, str_cut(str_of(whole), SOURCE_TITLE_MAX)) : NULL;
 }
 
 static char *fill_year(struct arena *a, const char *text, const char *year)
@@ -140,11 +137,11 @@ static char *encoded(struct arena *a, const char *url)
     return out;
 }
 
-/* "County Lines/2026.zip" → "county-lines-2026-zip", at most ID_MAX characters. */
-static void slug_of(const char *key, char out[ID_MAX + 1])
+/* "County Lines/2026.zip" → "county-lines-2026-zip", at most SOURCE_ID_MAX characters. */
+static void slug_of(const char *key, char out[SOURCE_ID_MAX + 1])
 {
     size_t n = 0;
-    for (; *key && n < ID_MAX; key++) {
+    for (; *key && n < SOURCE_ID_MAX; key++) {
         int c = tolower((unsigned char)*key);
         bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
         if (plain)
@@ -180,15 +177,15 @@ static void make_tag(const struct follow *f, const char *key, char out[TAG_MAX])
 /* The parent's id and the key; cut and tagged where that is too long, taken, or withheld. */
 static enum rc choose_id(struct follow *f, const char *key, const char **ret, struct err *err)
 {
-    char slug[ID_MAX + 1], tag[TAG_MAX];
+    char slug[SOURCE_ID_MAX + 1], tag[TAG_MAX];
     bool open = f->parent->level == LEVEL_PUBLIC, good = false;
     slug_of(open ? key : "", slug);
     char *whole = arena_printf(&f->a, "%s%s%s", f->parent->id, *slug ? "-" : "", slug), *id = whole;
-    if (id && *slug && strlen(id) <= ID_MAX)
+    if (id && *slug && strlen(id) <= SOURCE_ID_MAX)
         TRY(is_free(f, id, &good, err));
     for (int tries = 0; id && !good && tries < ID_TRIES_MAX; tries++) {
         make_tag(f, key, tag);
-        id = arena_printf(&f->a, "%.*s-%s", ID_MAX - TAG_MAX, whole, tag);
+        id = arena_printf(&f->a, "%.*s-%s", SOURCE_ID_MAX - TAG_MAX, whole, tag);
         if (id)
             TRY(is_free(f, id, &good, err));
     }
@@ -278,7 +275,7 @@ static enum rc follow_removed(struct follow *f, const char *key, struct err *err
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     TRY(check_forget(f->l, child.no, -1, err)); /* its return is news */
     TRY(source_set_listed(f->l, &child, false, f->at, err));
-    return announce(f, &child, OUTCOME_gone, DELETED, err);
+    return announce(f, &child, OUTCOME_gone, HINT_DELETED, err);
 }
 
 static enum rc find_or_add(struct follow *f, const struct listing_entry *e, struct source *ret,
@@ -397,11 +394,6 @@ struct family {
     int64_t at;
 };
 
-static bool is_listing(const struct source *s)
-{
-    return strcmp(s->detector, "manifest") == 0;
-}
-
 /* There is one: ctx is the field that may not change. */
 static enum rc refuse(void *ctx, const struct source *child, struct err *err)
 {
@@ -417,7 +409,7 @@ enum rc children_allow(struct ledger *l, struct arena *a, const struct source *b
     char url[] = "url", detector[] = "detector";
     if (source_is_template(before) != source_is_template(s))
         TRY(source_each_child(l, before->no, refuse, url, err));
-    if (is_listing(before) != is_listing(s))
+    if (source_is_listing(before) != source_is_listing(s))
         TRY(source_each_child(l, before->no, refuse, detector, err));
     if (!before->parent_no)
         return RC_OK;

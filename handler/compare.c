@@ -47,8 +47,8 @@ struct compare {
 
 static const char *digest_of(yyjson_val *feature)
 {
-    const char *s = yyjson_get_str(yyjson_obj_get(feature, "digest"));
-    return s && strlen(s) == SHA256_HEX - 1 ? s : "";
+    const char *s = json_member_text(feature, "digest");
+    return strlen(s) == SHA256_HEX - 1 ? s : "";
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */

@@ -162,14 +162,6 @@ static void add_lists(yyjson_mut_doc *d, yyjson_mut_val *o, const struct diff *x
     add_list(d, f, "modified", &x->modified, compared);
 }
 
-static void add_count(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, int64_t n)
-{
-    if (n >= 0)
-        yyjson_mut_obj_add_int(d, o, key, n);
-    else
-        yyjson_mut_obj_add_null(d, o, key);
-}
-
 static void add_area(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, double km2)
 {
     if (km2 >= 0)
@@ -205,11 +197,11 @@ static void add_totals(yyjson_mut_doc *d, yyjson_mut_val *o, const struct diff *
 {
     yyjson_mut_val *t = yyjson_mut_obj_add_obj(d, o, "totals");
     double pct;
-    add_count(d, t, "before", x->before);
-    add_count(d, t, "after", x->after);
-    add_count(d, t, "added", x->added.total);
-    add_count(d, t, "removed", x->removed.total);
-    add_count(d, t, "modified", x->modified.total);
+    json_add_count(d, t, "before", x->before);
+    json_add_count(d, t, "after", x->after);
+    json_add_count(d, t, "added", x->added.total);
+    json_add_count(d, t, "removed", x->removed.total);
+    json_add_count(d, t, "modified", x->modified.total);
     add_area(d, t, "area_before_km2", x->area_before);
     add_area(d, t, "area_after_km2", x->area_after);
     add_area(d, t, "area_gained_km2", x->gained);

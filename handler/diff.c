@@ -23,12 +23,6 @@ struct merge {
     bool no_memory;
 };
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static double area_of(yyjson_val *feature)
 {
     return yyjson_get_num(yyjson_obj_get(feature, "area_km2"));
@@ -56,11 +50,12 @@ static struct feature read_feature(yyjson_val *layers, yyjson_val *v)
 {
     yyjson_val *layer = yyjson_obj_get(v, "layer");
     const char *name =
-        layer ? text_of(yyjson_arr_get(layers, (size_t)yyjson_get_uint(layer)), "name") : "";
+        layer ? json_member_text(yyjson_arr_get(layers, (size_t)yyjson_get_uint(layer)), "name")
+              : "";
     return (struct feature){.layer = name,
                             .key = yyjson_get_str(yyjson_obj_get(v, "key")),
-                            .digest = text_of(v, "digest"),
-                            .geometry = text_of(v, "geometry_digest"),
+                            .digest = json_member_text(v, "digest"),
+                            .geometry = json_member_text(v, "geometry_digest"),
                             .value = v};
 }
 
@@ -105,7 +100,8 @@ static void add_area(struct diff *d, double change)
 
 bool diff_moved(const struct diff_row *row)
 {
-    return strcmp(text_of(row->old, "geometry_digest"), text_of(row->now, "geometry_digest")) != 0;
+    return strcmp(json_member_text(row->old, "geometry_digest"),
+                  json_member_text(row->now, "geometry_digest")) != 0;
 }
 
 /* More than a hundredth of its area, or of the extent of its box. */
@@ -301,8 +297,8 @@ enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t liste
         TRY(read_side(a, then, &old, err));
         TRY(read_side(a, now, &new, err));
         merge_sides(&m, old, new);
-        d.verdict = verdict_of(
-            &m, strcmp(text_of(then, "content_digest"), text_of(now, "content_digest")) == 0);
+        d.verdict = verdict_of(&m, strcmp(json_member_text(then, "content_digest"),
+                                          json_member_text(now, "content_digest")) == 0);
     }
     if (m.no_memory)
         return err_set(err, RC_NOMEM, "", "no memory to compare features");

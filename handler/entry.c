@@ -27,14 +27,6 @@ static const char *status_of(const struct facts *f)
     return f->deletes ? "none" : verdict_name(f->qa.outcome);
 }
 
-static void add_count(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key, int64_t n)
-{
-    if (n >= 0)
-        yyjson_mut_obj_add_int(d, o, key, n);
-    else
-        yyjson_mut_obj_add_null(d, o, key);
-}
-
 /* The features of a listing are its entries. What is no geodata has none. */
 static void add_features(yyjson_mut_doc *d, yyjson_mut_val *q, const struct facts *f)
 {
@@ -43,10 +35,10 @@ static void add_features(yyjson_mut_doc *d, yyjson_mut_val *q, const struct fact
                                      x ? x->removed.total : -1, x ? x->modified.total : -1};
     const struct entry_counts *c = f->manifest_id ? f->entries : &geo;
     yyjson_mut_val *n = yyjson_mut_obj_add_obj(d, q, "features");
-    add_count(d, n, "total", c->total);
-    add_count(d, n, "added", c->added);
-    add_count(d, n, "removed", c->removed);
-    add_count(d, n, "modified", c->modified);
+    json_add_count(d, n, "total", c->total);
+    json_add_count(d, n, "added", c->added);
+    json_add_count(d, n, "removed", c->removed);
+    json_add_count(d, n, "modified", c->modified);
 }
 
 static void add_qa(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)

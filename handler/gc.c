@@ -8,6 +8,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/fd.h"
+#include "core/lock.h"
 #include "handler/artifacts.h"
 #include "handler/store.h"
 #include "handler/work.h"
@@ -30,27 +32,16 @@ const char *gc_kind_name(enum gc_kind k)
     return names[k];
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 enum rc gc_lock(const struct instance *inst, int *ret_fd, struct err *err)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/run", inst->dir);
     (void)mkdir(path, 0750);
     snprintf(path, sizeof path, "%s/run/keep.lock", inst->dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_set(err, RC_IO, "", "cannot open %s: %s", path, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
+    enum rc rc = lock_take(path, 0600, ret_fd, err);
+    if (rc == RC_BUSY)
         return err_set(err, RC_BUSY, "", "another gc or a backup is running: wait for its end");
-    }
-    *ret_fd = fd;
-    return RC_OK;
+    return rc;
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -161,7 +152,7 @@ static enum rc see_temp(struct sweep *s, const char *path, const char *name, str
     if (!str_next(&rest, '-', &word) || !str_is(word, "slot") || !str_next(&rest, '-', &number) ||
         str_to_i64(number, &slot) != RC_OK || slot < 0 || slot > INT_MAX)
         return RC_OK;
-    CLEANUP(close_fd) int lock = work_lock_slot(s->inst, (int)slot);
+    CLEANUP(fd_close) int lock = work_lock_slot(s->inst, (int)slot);
     return lock < 0 ? RC_OK : take_away(s, GC_TEMP, path, err);
 }
 
@@ -174,7 +165,7 @@ static enum rc see_writing(struct sweep *s, const char *path, struct err *err)
     struct stat st;
     if (!look_at(s, path, full, &st) || is_young(s, &st))
         return RC_OK;
-    CLEANUP(close_fd) int fd = open(full, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(full, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     bool dead = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
     return dead ? take_away(s, GC_SPOOL, path, err) : RC_OK;
 }
@@ -235,7 +226,7 @@ enum rc gc(struct ledger *l, const struct instance *inst, int64_t now, bool dry_
            void *ctx, struct gc_counts *ret, struct err *err)
 {
     struct sweep s = {.l = l, .inst = inst, .now = now, .dry = dry_run, .fn = fn, .ctx = ctx};
-    CLEANUP(close_fd) int lock = -1;
+    CLEANUP(fd_close) int lock = -1;
     TRY(gc_lock(inst, &lock, err));
     TRY(sweep(&s, err));
     *ret = s.n;

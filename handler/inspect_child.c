@@ -11,26 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "handler/compare.h"
 
 #define EXIT_NO_MEMORY 3
 #define CPU_GRACE_S 1 /* beyond the time limit: the parent's kill should come first */
 
 /* ---- the child ------------------------------------------------------------------------------- */
-
-static bool write_all(int fd, struct str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        s.p += n;
-        s.n -= (size_t)n;
-    }
-    return true;
-}
 
 /* Libraries may say on standard output and error what they like: nobody hears it. */
 static bool set_descriptors(const struct inspect_host *h, int report)
@@ -69,7 +56,7 @@ static _Noreturn void child(const struct inspect_host *h, const struct files *f,
                         : inspect_bytes(f->first, o, h->reader, &out, &err);
     if (rc == RC_NOMEM || rc == RC_TOO_LARGE)
         _exit(EXIT_NO_MEMORY);
-    _exit(rc == RC_OK && write_all(SANDBOX_OUT, buf_view(&out)) ? 0 : 1);
+    _exit(rc == RC_OK && fd_write_all(SANDBOX_OUT, buf_view(&out)) ? 0 : 1);
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */

@@ -343,9 +343,7 @@ static enum rc read_sequence(struct reader *r, struct str text)
 enum rc inspect_geojson_with(struct inspect *in, geojson_crs *of, struct err *err)
 {
     struct reader r = {.in = in, .err = err};
-    struct str text = in->bytes;
-    if (str_starts(text, STR("\xEF\xBB\xBF")))
-        text.p += 3, text.n -= 3;
+    struct str text = str_skip_bom(in->bytes);
     arena_init(&r.feature, FEATURE_MEMORY_MAX);
     attributes_init(&r.attributes);
     enum rc rc =

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/conf.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "handler/inspect_serve.h"
 
@@ -204,8 +205,7 @@ static enum rc run(const struct inspect_program *p, const struct request *r, cha
         rc = r->serve ? inspect_serve(&h, STDIN_FILENO, err) : one_file(&h, fds, r, err);
     sandbox_free(&sandbox);
     for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        fd_close(&fds[i]);
     return rc;
 }
 

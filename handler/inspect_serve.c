@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "core/fd.h"
 #include "handler/inspect_wire.h"
 
-static void close_both(const int fds[2])
+static void close_both(int fds[2])
 {
     for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        fd_close(&fds[i]);
 }
 
 /* One request and its descriptors, -1 for none; false when the client has closed or speaks another

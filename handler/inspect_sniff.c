@@ -22,23 +22,6 @@ static const char *find(struct str s, const char *word)
     return memmem(s.p, s.n, word, strlen(word));
 }
 
-static bool has_any_case(struct str s, struct str word)
-{
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (str_ieq((struct str){s.p + i, word.n}, word))
-            return true;
-    return false;
-}
-
-static struct str skip_space(struct str s)
-{
-    if (str_starts(s, STR("\xEF\xBB\xBF")))
-        s.p += 3, s.n -= 3;
-    while (s.n > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r' || *s.p == '\n'))
-        s.p++, s.n--;
-    return s;
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static bool names_a_type(struct str s)
@@ -62,7 +45,7 @@ static bool is_sequence(struct str s)
     if (!end)
         return false;
     struct str line = str_trim((struct str){s.p, (size_t)(end - s.p)});
-    struct str rest = skip_space((struct str){end, s.n - (size_t)(end - s.p)});
+    struct str rest = str_skip_space((struct str){end, s.n - (size_t)(end - s.p)});
     return line.n > 1 && line.p[line.n - 1] == '}' && rest.n > 0 && *rest.p == '{';
 }
 
@@ -134,7 +117,7 @@ static enum inspect_format sniff_text(struct str s)
 static enum inspect_format sniff_markup(struct str s)
 {
     struct str head = head_of(s, HEAD_MAX);
-    if (has_any_case(head, STR("<html")) || has_any_case(head, STR("<!doctype html")))
+    if (str_ihas(head, STR("<html")) || str_ihas(head, STR("<!doctype html")))
         return FORMAT_html;
     return find(head, "<kml") || find(head, ":kml") ? FORMAT_kml : FORMAT_xml;
 }
@@ -168,7 +151,7 @@ enum inspect_format inspect_sniff(struct str bytes)
     for (size_t i = 0; i < ARRAY_LEN(magics); i++)
         if (str_starts(bytes, magics[i].magic))
             return magics[i].format == FORMAT_sqlite ? sniff_sqlite(bytes) : magics[i].format;
-    struct str s = skip_space(bytes);
+    struct str s = str_skip_space(str_skip_bom(bytes));
     if (s.n == 0)
         return FORMAT_text;
     if (*s.p == '{' || *s.p == '[' || *s.p == '\x1e')

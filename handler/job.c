@@ -2,8 +2,8 @@
  * the run ends sets `write`, and the steps behind it are skipped. */
 #include "handler/job_internal.h"
 
-#include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "handler/children.h"
 #include "handler/project.h"
 #include "ledger/twin.h"
@@ -44,11 +44,6 @@ void job_begin_facts(struct job *j)
 bool job_claims_gone(const struct job *j)
 {
     return strcmp(j->claim->cand.outcome, outcome_name(OUTCOME_gone)) == 0;
-}
-
-bool job_is_listing(const struct job *j)
-{
-    return strcmp(j->source.detector, "manifest") == 0;
 }
 
 static bool is_head(const struct job *j, const struct sha256 *sha)
@@ -148,12 +143,12 @@ static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
 static enum rc ask_for_bytes(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    if (job_is_listing(j) && j->head.cand_no > j->claim->cand.no)
+    if (source_is_listing(&j->source) && j->head.cand_no > j->claim->cand.no)
         return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
     enum rc rc = get_near(j, err);
     if (rc != RC_NOT_FOUND || e->again)
         return rc;
-    if (job_is_listing(j))
+    if (source_is_listing(&j->source))
         return job_finish_with(j, INBOX_FAILED, "SPOOL_LOST", 0, look_again, err);
     return bytes_ask(e->arena, e->inst, e->engine, &j->source, max_bytes(j), j->put, &j->transfer,
                      err);
@@ -174,12 +169,6 @@ static enum rc take_in(struct job *j, struct err *err)
         return RC_OK;
     TRY(job_is_blocked(j, &j->bytes.sha, &blocked, err));
     return blocked ? job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK, err) : RC_OK;
-}
-
-void job_close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
 }
 
 static enum rc count_entries(struct job *j, int fd, struct err *err)
@@ -208,7 +197,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
     struct summary now;
     bool same = false;
     summary_none(&now);
-    if (!job_is_listing(j)) {
+    if (!source_is_listing(&j->source)) {
         expectation_of(&j->source, max_bytes(j), &expect);
         expect.head_bytes = j->head.version > 0 && !j->head.deleted ? j->head.size : 0;
         TRY(job_inspect(j, fd, &now, err));
@@ -220,11 +209,12 @@ static enum rc judge(struct job *j, int fd, struct err *err)
         arena_strdup(j->env->arena, j->facts.qa.media_type); /* outlives reports */
     if (!j->facts.qa.media_type)
         return err_set(err, RC_NOMEM, "", "no memory for a media type");
-    if (job_is_listing(j) && j->facts.qa.outcome != VERDICT_FAIL)
+    if (source_is_listing(&j->source) && j->facts.qa.outcome != VERDICT_FAIL)
         return count_entries(j, fd, err);
     if (job_same_content(j) && j->facts.qa.outcome != VERDICT_FAIL)
         return end_byte_only(j, &j->bytes.sha, err);
-    if (!job_is_listing(j) && !job_is_rollback(j) && j->facts.qa.outcome != VERDICT_FAIL)
+    if (!source_is_listing(&j->source) && !job_is_rollback(j) &&
+        j->facts.qa.outcome != VERDICT_FAIL)
         TRY(job_within_precision(j, fd, &same, err));
     return same ? end_byte_only(j, &j->bytes.sha, err) : RC_OK;
 }
@@ -234,7 +224,7 @@ static enum rc judge(struct job *j, int fd, struct err *err)
 static enum rc take_held(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     TRY(held_run_get(e->ledger, e->arena, j->claim->run_id, &j->held, err));
     TRY(store_check(e->store, TIER_RESTRICTED, &j->held.sha, j->held.size, err));
     j->bytes = (struct bytes){.reason = "", .sha = j->held.sha, .size = j->held.size};
@@ -306,14 +296,14 @@ static enum rc pass_policy(struct job *j, struct err *err)
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     struct sha256 sha;
     int64_t size;
     char chunk[16384];
     ssize_t n = 0;
     TRY(store_read(j->env->store, from, &j->bytes.sha, &fd, err));
     TRY(store_begin(j->env->store, &j->put, err));
-    while ((n = read(fd, chunk, sizeof chunk)) > 0)
+    while ((n = fd_read_all(fd, chunk, sizeof chunk)) > 0)
         TRY(store_add(j->put, chunk, (size_t)n, err));
     store_seal(j->put, &sha, &size);
     if (n < 0 || !sha256_eq(&sha, &j->bytes.sha))
@@ -345,7 +335,7 @@ static enum rc stage(struct job *j, struct err *err)
  * judged for what the documents say of them: that they come back is decided. */
 static enum rc take_back(struct job *j, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     enum tier tier = job_tier(j);
     const char *refused = NULL;
     TRY(job_find_prior(j, &refused, err));

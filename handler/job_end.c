@@ -118,8 +118,7 @@ static enum outcome outcome_of(const char *reason)
 /* It came by itself (ledger/push.h): the upstream told of it, once. */
 static bool is_told(const struct job *j)
 {
-    const char *d = j->claim->cand.detector;
-    return strcmp(d, "webhook") == 0 || strcmp(d, "event") == 0;
+    return detector_takes_push(j->claim->cand.detector);
 }
 
 /* The listing has said its word about this version of an entry and will not repeat it, and no more does

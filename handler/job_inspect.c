@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include "core/fd.h"
 
 static void options_of(const struct job *j, struct inspect_options *o)
 {
@@ -37,7 +38,7 @@ enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err)
 
 static enum rc inspect_head(struct job *j, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     TRY(job_open_head(j, &fd, err));
     return ask(j, fd, &j->then, err);
 }
@@ -87,8 +88,8 @@ static enum rc open_bytes(const struct job *j, int *ret_fd, struct err *err)
 static enum rc measure(struct job *j, int fd, struct err *err)
 {
     const struct job_env *e = j->env;
-    CLEANUP(job_close_fd) int old = -1;
-    CLEANUP(job_close_fd) int now = -1;
+    CLEANUP(fd_close) int old = -1;
+    CLEANUP(fd_close) int now = -1;
     struct inspect_options o;
     struct inspection found;
     options_of(j, &o);

@@ -60,8 +60,6 @@ MUST_CHECK enum rc job_find_prior(struct job *j, const char **ret_refused, struc
 #define JOB_ROLLED_BACK "ROLLED_BACK"
 MUST_CHECK enum rc job_is_blocked(const struct job *j, const struct sha256 *sha, bool *ret,
                                   struct err *err);
-/* Its bytes are the listing that the detector made of the upstream's pages. */
-bool job_is_listing(const struct job *j);
 /* Has the bytes of fd inspected, and reads what was told of the head's. */
 MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
 /* Fills diff where the new bytes are layers of features. */
@@ -98,6 +96,5 @@ void job_begin_facts(struct job *j);
 void job_begin_end(const struct job_claim *claim, struct work_end *end);
 /* The last step: bytes that are accepted and staged, or a deletion, become the head. */
 MUST_CHECK enum rc job_publish(struct job *j, struct err *err);
-void job_close_fd(int *fd); /* fits CLEANUP */
 
 #endif

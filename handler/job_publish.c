@@ -3,6 +3,7 @@
 #include "handler/job_internal.h"
 
 #include "core/clock.h"
+#include "core/fd.h"
 #include "handler/children.h"
 #include "handler/delta.h"
 #include "handler/entry.h"
@@ -138,7 +139,7 @@ static enum rc render(const struct job *j, struct promotion *p, struct err *err)
 static enum rc open_before(struct job *j, struct err *err)
 {
     const struct head *h = &j->head;
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     entries_none(&j->listing_before);
     if (h->version == 0)
         return RC_OK;
@@ -152,7 +153,7 @@ static enum rc compare(struct job *j, struct err *err)
     struct facts *f = &j->facts;
     if (job_claims_gone(j) || (job_is_rollback(j) && !j->back.version))
         return RC_OK;
-    if (!job_is_listing(j))
+    if (!source_is_listing(&j->source))
         return job_diff(j, err);
     TRY(open_before(j, err));
     TRY(entries_diff(&j->listing_before, &j->listing, NULL, NULL, &j->moved, err));
@@ -163,7 +164,7 @@ static enum rc compare(struct job *j, struct err *err)
 
 enum rc job_has_object(const struct job *j, enum tier tier, struct err *err)
 {
-    CLEANUP(job_close_fd) int fd = -1;
+    CLEANUP(fd_close) int fd = -1;
     enum rc rc = store_read(j->env->store, tier, &j->bytes.sha, &fd, err);
     return rc == RC_NOT_FOUND ? err_set(err, RC_BUSY, "", "staged bytes were removed by gc") : rc;
 }

@@ -59,10 +59,6 @@ enum rc levels_apply(struct ledger *l, const struct instance *inst, int64_t now,
         rc = level_next(l, &o, err);
         if (rc == RC_OK)
             rc = apply(l, &a, inst, &o, now, err);
-        if (rc != RC_OK && rc != RC_NOT_FOUND) {
-            ledger_abort(l);
-            return rc;
-        }
-        TRY(ledger_commit(l, err));
+        TRY(ledger_end(l, rc == RC_NOT_FOUND ? RC_OK : rc, err));
     }
 }

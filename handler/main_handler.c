@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "core/clock.h"
 #include "core/daemon.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "handler/work.h"
 #include "ledger/pause.h"
@@ -151,10 +152,8 @@ static enum rc run_until_stopped(struct handler *h, struct err *err)
 static void watch_ledger(struct handler *h)
 {
     h->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (h->watch >= 0 && inotify_add_watch(h->watch, h->inst.dir, IN_MODIFY) < 0) {
-        close(h->watch);
-        h->watch = -1;
-    }
+    if (h->watch >= 0 && inotify_add_watch(h->watch, h->inst.dir, IN_MODIFY) < 0)
+        fd_close(&h->watch);
 }
 
 static enum rc start(struct handler *h, const char *dir, struct err *err)
@@ -173,10 +172,8 @@ static void finish(struct handler *h)
 {
     worker_free(&h->worker);
     ledger_close(&h->ledger);
-    if (h->signals >= 0)
-        close(h->signals);
-    if (h->watch >= 0)
-        close(h->watch);
+    fd_close(&h->signals);
+    fd_close(&h->watch);
     arena_release(&h->settings);
 }
 

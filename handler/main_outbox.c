@@ -6,13 +6,11 @@
  *   2. SIGTERM and SIGINT: the present row is finished, then the process ends.
  *   3. Slow or dead receivers cost this process time, and no handler any.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include "core/clock.h"
 #include "core/daemon.h"
+#include "core/fd.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "handler/notify.h"
 #include "ledger/breach.h"
@@ -107,11 +105,17 @@ static enum rc run_until_stopped(struct outbox *o, struct err *err)
 static enum rc take_lock(struct outbox *o, struct err *err)
 {
     const char *path = instance_path(&o->settings, &o->inst, "run/outbox.lock");
-    o->lock = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (o->lock < 0)
-        return err_set(err, RC_IO, "", "cannot open run/outbox.lock: %s", strerror(errno));
-    while (!o->stop && flock(o->lock, LOCK_EX | LOCK_NB) != 0)
+    struct err busy;
+    if (!path)
+        return err_set(err, RC_NOMEM, "", "no memory for a path");
+    while (!o->stop) {
+        enum rc rc = lock_take(path, 0600, &o->lock, &busy);
+        if (rc == RC_OK)
+            return RC_OK;
+        if (rc != RC_BUSY)
+            return err_set(err, rc, "", "%s", busy.msg);
         wait_signal(o, IDLE_MS);
+    }
     return RC_OK;
 }
 
@@ -131,10 +135,8 @@ static void finish(struct outbox *o)
     notify_free(&o->notify);
     fetch_free(&o->engine);
     ledger_close(&o->ledger);
-    if (o->signals >= 0)
-        close(o->signals);
-    if (o->lock >= 0)
-        close(o->lock);
+    fd_close(&o->signals);
+    fd_close(&o->lock);
     arena_release(&o->run);
     arena_release(&o->settings);
 }

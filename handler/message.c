@@ -14,17 +14,6 @@
 
 /* ---- for programs ------------------------------------------------------------------------------ */
 
-static struct str base_of(struct arena *a, const struct instance *inst)
-{
-    const char *base = inst->conf.public_base_url;
-    if (!*base)
-        base = arena_printf(a, "http://127.0.0.1:%lld", (long long)inst->conf.port);
-    struct str s = str_of(base);
-    while (s.n && s.p[s.n - 1] == '/')
-        s.n--;
-    return s;
-}
-
 static void put_member(struct buf *b, const char *key, const char *value)
 {
     buf_printf(b, ",\"%s\":", key);
@@ -143,7 +132,7 @@ enum rc message_body(struct arena *a, const struct instance *inst, enum subscrib
     buf_init(&b, BODY_MAX);
     buf_init(&text, BODY_MAX);
     if (f == NOTIFY_STANDARD) {
-        put_json(&b, n, s, entry, base_of(a, inst));
+        put_json(&b, n, s, entry, instance_base(a, inst));
     } else {
         put_sentence(&text, f, n, s, entry);
         put_chat(&b, f, buf_view(&text));

@@ -101,10 +101,7 @@ static enum rc forget_strangers(struct notify *n, struct err *err)
     TRY(ledger_begin(n->ledger, err));
     for (size_t i = 0; i < x.count && rc == RC_OK; i++)
         rc = delivery_forget(n->ledger, x.names[i], err);
-    if (rc == RC_OK)
-        return ledger_commit(n->ledger, err);
-    ledger_abort(n->ledger);
-    return rc;
+    return ledger_end(n->ledger, rc, err);
 }
 
 static bool same(const struct stat *a, const struct stat *b)
@@ -178,12 +175,8 @@ static enum rc sort_some(struct notify *n, bool *ret_more, struct err *err)
     enum rc rc = notice_new(n->ledger, list, &count, err);
     for (size_t i = 0; i < count && rc == RC_OK; i++)
         rc = sort_one(n, &list[i], err);
-    if (rc != RC_OK) {
-        ledger_abort(n->ledger);
-        return rc;
-    }
-    *ret_more = true;
-    return ledger_commit(n->ledger, err);
+    *ret_more = *ret_more || rc == RC_OK;
+    return ledger_end(n->ledger, rc, err);
 }
 
 /* ---- sending ------------------------------------------------------------------------------------- */
@@ -247,11 +240,7 @@ static enum rc post(struct notify *n, const struct subscriber *who, struct slot 
 static enum rc keep_now(struct notify *n, const struct delivery_end *e, struct err *err)
 {
     TRY(ledger_begin(n->ledger, err));
-    enum rc rc = delivery_put(n->ledger, e, clock_now(), err);
-    if (rc == RC_OK)
-        return ledger_commit(n->ledger, err);
-    ledger_abort(n->ledger);
-    return rc;
+    return ledger_end(n->ledger, delivery_put(n->ledger, e, clock_now(), err), err);
 }
 
 static struct delivery_end failed(const struct slot *s, const char *why, int64_t retry_after_ms)
@@ -385,11 +374,7 @@ static enum rc settle(struct notify *n, struct outbox_counts *c, struct err *err
     if (!ended)
         return RC_OK;
     TRY(ledger_begin(n->ledger, err));
-    enum rc rc = keep_ended(n, c, err);
-    if (rc != RC_OK)
-        ledger_abort(n->ledger);
-    else
-        rc = ledger_commit(n->ledger, err);
+    enum rc rc = ledger_end(n->ledger, keep_ended(n, c, err), err);
     for (size_t i = 0; i < SLOTS; i++)
         n->slots[i].busy = n->slots[i].busy && !n->slots[i].ended;
     return rc;

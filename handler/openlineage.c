@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/json.h"
 #include "core/version.h"
 #include "handler/uri.h"
@@ -21,12 +22,6 @@ struct told {
     const char *source_id, *uri, *at; /* when it ended */
     const char *reason;               /* of a failure; NULL: it did not fail */
 };
-
-static const char *text(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
 
 static yyjson_mut_val *add_facet(yyjson_mut_doc *d, yyjson_mut_val *facets, const char *name,
                                  const char *schema)
@@ -108,8 +103,8 @@ static enum rc told_change(struct arena *a, const struct outbox_run *r, struct t
     TRY(json_parse(a, r->entry, 0, "an entry", &entry, err));
     *ret = (struct told){.level = r->level,
                          .source_id = r->source_id,
-                         .uri = text(entry, "source_uri"),
-                         .at = text(entry, "finalized_at")};
+                         .uri = json_member_text(entry, "source_uri"),
+                         .at = json_member_text(entry, "finalized_at")};
     return RC_OK;
 }
 
@@ -147,8 +142,7 @@ static enum rc add_lines(const struct outbox_env *env, const char *path, struct 
     int fd = full ? open(full, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
     if (fd < 0)
         return err_set(err, RC_IO, "openlineage", "cannot open %.200s: %s", path, strerror(errno));
-    bool good = flock(fd, LOCK_EX) == 0 && write(fd, lines.p, lines.n) == (ssize_t)lines.n &&
-                fsync(fd) == 0;
+    bool good = flock(fd, LOCK_EX) == 0 && fd_write_all(fd, lines) && fsync(fd) == 0;
     int why = errno;
     close(fd);
     return good

@@ -1,10 +1,9 @@
 /* orders: see the header. */
 #include "handler/orders.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
+#include "core/lock.h"
 #include "handler/declare.h"
 #include "handler/replay.h"
 #include "ledger/order.h"
@@ -60,11 +59,7 @@ static enum rc refuse(struct ledger *l, const struct order *o, const struct err 
     char detail[DETAIL_MAX];
     snprintf(detail, sizeof detail, "%s%s%s", why->field, *why->field ? ": " : "", why->msg);
     TRY(ledger_begin(l, err));
-    enum rc rc = order_end(l, o->no, false, detail, now, err);
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
+    return ledger_end(l, order_end(l, o->no, false, detail, now, err), err);
 }
 
 static enum rc apply_next(struct ledger *l, struct arena *a, const struct instance *inst,
@@ -104,18 +99,6 @@ enum rc orders_apply(struct ledger *l, const struct instance *inst, int64_t now,
 
 /* ---- replays ------------------------------------------------------------------------------------- */
 
-static int lock_replays(const struct instance *inst)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/run/replay.lock", inst->dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 static enum rc replay(struct ledger *l, struct arena *a, const struct instance *inst,
                       orders_tick_fn *tick, void *ctx, struct err *err)
 {
@@ -140,16 +123,15 @@ enum rc orders_replay(struct ledger *l, const struct instance *inst, orders_tick
                       void *ctx, struct err *err)
 {
     CLEANUP(arena_release) struct arena a;
+    CLEANUP(fd_close) int lock = -1;
     struct replay_request r;
     struct err none;
     arena_init(&a, 1u << 16);
     enum rc rc = replays_open(l, &a, &r, &none);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : err_set(err, rc, "", "%s", none.msg);
-    int fd = lock_replays(inst);
-    if (fd < 0)
+    const char *path = instance_path(&a, inst, "run/replay.lock");
+    if (!path || lock_take(path, 0600, &lock, &none) != RC_OK)
         return RC_OK;
-    rc = replay(l, &a, inst, tick, ctx, err);
-    close(fd);
-    return rc;
+    return replay(l, &a, inst, tick, ctx, err);
 }

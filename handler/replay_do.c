@@ -12,14 +12,6 @@
 #include "ledger/policy.h"
 #include "ledger/rollback.h"
 
-static enum rc end_tx(struct replay *p, enum rc rc, struct err *err)
-{
-    if (rc == RC_OK)
-        return ledger_commit(p->ledger, err);
-    ledger_abort(p->ledger);
-    return rc;
-}
-
 static enum rc read_body(struct replay *p, const struct replay_row *r, yyjson_val **ret,
                          struct err *err)
 {
@@ -50,7 +42,8 @@ static enum rc record(struct replay *p, const struct replay_row *r, struct err *
     TRY(text_of(p, r->kind, &kind, err));
     TRY(text_of(p, r->ref, &ref, err));
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, replay_append(p->ledger, r->at, kind, r->src_no, ref, r->body, err), err);
+    return ledger_end(p->ledger,
+                      replay_append(p->ledger, r->at, kind, r->src_no, ref, r->body, err), err);
 }
 
 /* ---- sources --------------------------------------------------------------------------------------- */
@@ -93,7 +86,7 @@ static enum rc do_source_add(struct replay *p, const struct replay_row *r, struc
     enum rc rc = source_add(p->ledger, &s, r->at, err);
     if (rc == RC_OK)
         rc = project_added(p->ledger, &p->arena, p->inst, &s, (struct str){0}, r->at, err);
-    return end_tx(p, rc, err);
+    return ledger_end(p->ledger, rc, err);
 }
 
 static enum rc read_child(struct replay *p, yyjson_val *body, struct source *s, struct err *err)
@@ -122,7 +115,7 @@ static enum rc do_source_child(struct replay *p, const struct replay_row *r, str
     enum rc rc = source_add(p->ledger, &s, r->at, err);
     if (rc == RC_OK)
         rc = project_source(p->ledger, p->inst, &s, r->at, err);
-    return end_tx(p, rc, err);
+    return ledger_end(p->ledger, rc, err);
 }
 
 static enum rc do_source_put(struct replay *p, const struct replay_row *r, struct err *err)
@@ -141,7 +134,7 @@ static enum rc do_source_put(struct replay *p, const struct replay_row *r, struc
     enum rc rc = source_put(p->ledger, &s, r->at, err);
     if (rc == RC_OK)
         rc = project_all_of_source(p->ledger, p->inst, &s, r->at, err);
-    return end_tx(p, rc, err);
+    return ledger_end(p->ledger, rc, err);
 }
 
 static enum rc retire(struct replay *p, const struct replay_row *r, struct err *err)
@@ -155,7 +148,7 @@ static enum rc retire(struct replay *p, const struct replay_row *r, struct err *
 static enum rc do_source_retire(struct replay *p, const struct replay_row *r, struct err *err)
 {
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, retire(p, r, err), err);
+    return ledger_end(p->ledger, retire(p, r, err), err);
 }
 
 static enum rc resume(struct replay *p, const struct replay_row *r, struct err *err)
@@ -169,7 +162,7 @@ static enum rc resume(struct replay *p, const struct replay_row *r, struct err *
 static enum rc do_source_resume(struct replay *p, const struct replay_row *r, struct err *err)
 {
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, resume(p, r, err), err);
+    return ledger_end(p->ledger, resume(p, r, err), err);
 }
 
 static enum rc do_source_listed(struct replay *p, const struct replay_row *r, struct err *err)
@@ -178,7 +171,7 @@ static enum rc do_source_listed(struct replay *p, const struct replay_row *r, st
     bool listed = str_is(r->kind, "source.listed");
     TRY(source_by_no(p->ledger, &p->arena, r->src_no, &s, err));
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, source_set_listed(p->ledger, &s, listed, r->at, err), err);
+    return ledger_end(p->ledger, source_set_listed(p->ledger, &s, listed, r->at, err), err);
 }
 
 /* ---- candidates and runs ------------------------------------------------------------------------------ */
@@ -217,7 +210,7 @@ static enum rc do_candidate(struct replay *p, const struct replay_row *r, struct
     TRY(json_get_bool(body, "absorbed", &absorbed, err));
     TRY(text_of(p, r->ref, &event, err));
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, enqueue_again(p->ledger, &n, absorbed, event, r->at, err), err);
+    return ledger_end(p->ledger, enqueue_again(p->ledger, &n, absorbed, event, r->at, err), err);
 }
 
 static enum rc run_again(struct replay *p, yyjson_val *body, const char *event, const char *run,
@@ -254,7 +247,7 @@ static enum rc do_held(struct replay *p, const struct replay_row *r, struct err 
 static enum rc poison(struct replay *p, const char *event, int64_t at, struct err *err)
 {
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, inbox_poison_event(p->ledger, event, at, err), err);
+    return ledger_end(p->ledger, inbox_poison_event(p->ledger, event, at, err), err);
 }
 
 static enum rc do_ended(struct replay *p, const struct replay_row *r, struct err *err)
@@ -292,7 +285,7 @@ static enum rc do_rejected(struct replay *p, const struct replay_row *r, struct 
     const char *event;
     TRY(text_of(p, r->ref, &event, err));
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, reject(p, r, event, err), err);
+    return ledger_end(p->ledger, reject(p, r, event, err), err);
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------------- */
@@ -340,7 +333,8 @@ static enum rc do_level_ask(struct replay *p, const struct replay_row *r, struct
     TRY(read_level(p, body, "new", &to, err));
     TRY(text_of(p, r->ref, &id, err));
     TRY(ledger_begin(p->ledger, err));
-    return end_tx(p, level_ask_again(p->ledger, r->src_no, id, old, to, by, note, r->at, err), err);
+    return ledger_end(
+        p->ledger, level_ask_again(p->ledger, r->src_no, id, old, to, by, note, r->at, err), err);
 }
 
 static enum rc do_level_decision(struct replay *p, const struct replay_row *r, struct err *err)

@@ -3,31 +3,20 @@
 
 #define CSV_LINES 20 /* enough to see that columns do not line up */
 
-struct str rule_text(struct str s)
+/* Without a byte order mark and space in front. */
+static struct str text_of(const struct view *v)
 {
-    if (str_starts(s, STR("\xEF\xBB\xBF")))
-        s.p += 3, s.n -= 3;
-    while (s.n > 0 && (*s.p == ' ' || *s.p == '\t' || *s.p == '\r' || *s.p == '\n'))
-        s.p++, s.n--;
-    return s;
+    return str_skip_space(str_skip_bom(v->head));
 }
 
-static bool contains(struct str s, struct str word)
+static bool looks_like_html(const struct view *v)
 {
-    for (size_t i = 0; i + word.n <= s.n; i++)
-        if (str_ieq((struct str){s.p + i, word.n}, word))
-            return true;
-    return false;
-}
-
-static bool looks_like_html(struct str head)
-{
-    struct str s = rule_text(head);
+    struct str s = text_of(v);
     if (s.n == 0 || *s.p != '<')
         return false;
     if (s.n > 1024)
         s.n = 1024;
-    return contains(s, STR("<!doctype html")) || contains(s, STR("<html"));
+    return str_ihas(s, STR("<!doctype html")) || str_ihas(s, STR("<html"));
 }
 
 const char *rule_not_empty(const struct view *v)
@@ -42,7 +31,7 @@ const char *rule_size_cap(const struct view *v)
 
 const char *rule_no_html(const struct view *v)
 {
-    return looks_like_html(v->head) ? "a web page instead of data" : NULL;
+    return looks_like_html(v) ? "a web page instead of data" : NULL;
 }
 
 const char *rule_zip_begin(const struct view *v)
@@ -69,7 +58,7 @@ const char *rule_zip_end(const struct view *v)
 /* Too large to parse: at least the ends must fit each other. */
 static bool ends_match(const struct view *v)
 {
-    struct str head = rule_text(v->head), tail = str_trim(v->tail);
+    struct str head = text_of(v), tail = str_trim(v->tail);
     if (head.n == 0 || tail.n == 0)
         return false;
     char last = tail.p[tail.n - 1];
@@ -143,7 +132,7 @@ static size_t csv_record(struct str *s, char separator)
 
 const char *rule_csv_columns(const struct view *v)
 {
-    struct str rest = rule_text(v->head), line = {"", 0}, look = rest;
+    struct str rest = text_of(v), line = {"", 0}, look = rest;
     (void)str_next(&look, '\n', &line);
     char separator = csv_separator(line);
     size_t first = csv_record(&rest, separator);
@@ -160,7 +149,7 @@ const char *rule_csv_columns(const struct view *v)
 
 const char *rule_xml_begin(const struct view *v)
 {
-    return str_starts(rule_text(v->head), STR("<")) ? NULL : "does not start with a tag";
+    return str_starts(text_of(v), STR("<")) ? NULL : "does not start with a tag";
 }
 
 const char *rule_gzip_begin(const struct view *v)

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "core/fd.h"
 #include "core/str.h"
 
 #define FILTER_MAX 4096 /* instructions; the kernel takes no more */
@@ -153,8 +154,7 @@ static int64_t mapped_now(void)
     char text[64] = "";
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     return n > 0 ? strtol(text, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "core/fd.h"
 #include "core/log.h"
 
 #define TMP "tmp"
@@ -161,8 +162,7 @@ void store_sweep(struct store *s, int slot)
     int fd = openat(s->dir, TMP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
-        if (fd >= 0)
-            close(fd);
+        fd_close(&fd);
         return;
     }
     slot_prefix(slot, prefix);
@@ -197,8 +197,7 @@ void store_close(struct store **s)
 {
     if (!*s)
         return;
-    if ((*s)->dir >= 0)
-        close((*s)->dir);
+    fd_close(&(*s)->dir);
     free(*s);
     *s = NULL;
 }
@@ -250,21 +249,6 @@ enum rc store_begin(struct store *s, struct store_put **ret, struct err *err)
     return RC_OK;
 }
 
-static enum rc write_all(int fd, const char *p, size_t n, struct err *err)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return err_set(err, errno == ENOSPC || errno == EDQUOT ? RC_FULL : RC_IO, "",
-                           "cannot write to the store: %s", strerror(errno));
-        p += done;
-        n -= (size_t)done;
-    }
-    return RC_OK;
-}
-
 enum rc store_add(struct store_put *p, const void *bytes, size_t n, struct err *err)
 {
     if (p->sealed)
@@ -273,7 +257,9 @@ enum rc store_add(struct store_put *p, const void *bytes, size_t n, struct err *
         TRY(check_floor(p->store, err));
         p->floor_at = p->size + FLOOR_EVERY;
     }
-    TRY(write_all(p->fd, bytes, n, err));
+    if (!fd_write_all(p->fd, (struct str){bytes, n}))
+        return err_set(err, errno == ENOSPC || errno == EDQUOT ? RC_FULL : RC_IO, "",
+                       "cannot write to the store: %s", strerror(errno));
     digest_add(p->digest, bytes, n);
     p->size += (int64_t)n;
     return RC_OK;
@@ -312,8 +298,7 @@ int64_t store_put_size(const struct store_put *p)
 
 static void put_free(struct store_put **p)
 {
-    if ((*p)->fd >= 0)
-        close((*p)->fd);
+    fd_close(&(*p)->fd);
     digest_free(&(*p)->digest);
     free(*p);
     *p = NULL;
@@ -430,12 +415,6 @@ enum rc store_read(struct store *s, enum tier tier, const struct sha256 *sha, in
     return RC_OK;
 }
 
-static void fd_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 static void buffer_free(char **p)
 {
     free(*p);
@@ -448,7 +427,7 @@ static enum rc hash_fd(int fd, struct digest *d, int64_t *ret_size, struct err *
     CLEANUP(buffer_free) char *chunk = d ? malloc(CHUNK) : NULL;
     if (!chunk)
         return err_set(err, RC_NOMEM, "", "no memory to hash");
-    while ((n = pread(fd, chunk, CHUNK, size)) > 0) {
+    while ((n = fd_read_all_at(fd, chunk, CHUNK, size)) > 0) {
         digest_add(d, chunk, (size_t)n);
         size += n;
     }

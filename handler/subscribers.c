@@ -2,6 +2,7 @@
 #include "handler/subscribers.h"
 
 #include "core/file.h"
+#include "core/instance.h"
 #include "core/json.h"
 
 #define FILE_MAX (1u << 20)
@@ -83,7 +84,7 @@ static enum rc read_list(struct reader *r, yyjson_val *o, const char *field, con
     yyjson_arr_foreach(list, i, n, v)
     {
         const char *s = yyjson_get_str(v);
-        if (!s || !str_is_slug(str_of(s), SOURCE_SECRET_MAX))
+        if (!s || !str_is_slug(str_of(s), SECRET_NAME_MAX))
             return wrong(r, fix);
         l.items[l.n++] = s;
     }
@@ -138,7 +139,7 @@ static enum rc read_url(struct reader *r, yyjson_val *o, struct subscriber *s)
     struct str v = str_of(url);
     at(r, "url");
     if (str_starts(v, STR("secret:"))) {
-        if (!str_is_slug(str_of(url + sizeof prefix - 1), SOURCE_SECRET_MAX))
+        if (!str_is_slug(str_of(url + sizeof prefix - 1), SECRET_NAME_MAX))
             return wrong(r, "must name a file of secrets/, like \"secret:team-hook\"");
     } else if (s->format != NOTIFY_STANDARD) {
         return wrong(r, "is the key of this hook: put it into a file of secrets/ and write "

@@ -8,15 +8,9 @@ void summary_none(struct summary *ret)
     *ret = (struct summary){.format = "", .media_type = "", .features = -1};
 }
 
-static const char *text_of(yyjson_val *o, const char *key)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(o, key));
-    return s ? s : "";
-}
-
 static void copy_digest(yyjson_val *o, const char *key, char out[SHA256_HEX])
 {
-    const char *hex = text_of(o, key);
+    const char *hex = json_member_text(o, key);
     snprintf(out, SHA256_HEX, "%s", strlen(hex) == SHA256_HEX - 1 ? hex : "");
 }
 
@@ -40,8 +34,8 @@ static void put_fields(struct buf *out, yyjson_val *fields)
     yyjson_arr_foreach(fields, i, n, f)
     {
         buf_add(out, "\n", 1);
-        json_put_str(out, str_of(text_of(f, "name")));
-        buf_printf(out, ":%s", plain_type(text_of(f, "type")));
+        json_put_str(out, str_of(json_member_text(f, "name")));
+        buf_printf(out, ":%s", plain_type(json_member_text(f, "type")));
     }
 }
 
@@ -62,8 +56,8 @@ static void mark_fields(yyjson_val *report, struct summary *s)
     struct sha256 sha;
     yyjson_arr_foreach(layers, i, n, l) yyjson_arr_foreach(yyjson_obj_get(l, "fields"), k, m, f)
     {
-        snprintf(text, sizeof text, "%s\n%s\n%.512s", n > 1 ? text_of(l, "name") : "",
-                 plain_type(text_of(f, "type")), text_of(f, "name"));
+        snprintf(text, sizeof text, "%s\n%s\n%.512s", n > 1 ? json_member_text(l, "name") : "",
+                 plain_type(json_member_text(f, "type")), json_member_text(f, "name"));
         digest_sha256(text, strlen(text), &sha);
         if (s->n_fields < SUMMARY_FIELDS_MAX)
             s->fields[s->n_fields] = mark_of(&sha);
@@ -86,10 +80,10 @@ static enum rc digest_schema(yyjson_val *report, char out[SHA256_HEX], struct er
     {
         buf_add(&text, "\nlayer ", 7);
         if (n > 1)
-            json_put_str(&text, str_of(text_of(v, "name")));
+            json_put_str(&text, str_of(json_member_text(v, "name")));
         put_fields(&text, yyjson_obj_get(v, "fields"));
     }
-    yyjson_arr_foreach(bands, i, n, v) buf_printf(&text, "\nband %s", text_of(v, "type"));
+    yyjson_arr_foreach(bands, i, n, v) buf_printf(&text, "\nband %s", json_member_text(v, "type"));
     if (buf_rc(&text) != RC_OK)
         return err_set(err, RC_NOMEM, "", "no memory for the digest of a schema");
     digest_sha256(text.data, text.len, &sha);
@@ -106,7 +100,8 @@ static void count_problems(yyjson_val *report, int64_t ret[PROBLEM_COUNT])
     yyjson_arr_foreach(yyjson_obj_get(report, "problems"), i, n, p)
     {
         for (int k = 0; k < PROBLEM_COUNT; k++)
-            if (strcmp(text_of(p, "code"), inspect_problem_name((enum inspect_problem)k)) == 0)
+            if (strcmp(json_member_text(p, "code"),
+                       inspect_problem_name((enum inspect_problem)k)) == 0)
                 ret[k] = yyjson_get_sint(yyjson_obj_get(p, "count"));
     }
 }
@@ -129,8 +124,8 @@ enum rc summary_of(yyjson_val *report, struct summary *ret, struct err *err)
     bool layers = yyjson_arr_size(yyjson_obj_get(report, "layers")) > 0;
     summary_none(&s);
     s.geodata = layers || yyjson_is_obj(yyjson_obj_get(report, "raster"));
-    s.format = text_of(report, "format");
-    s.media_type = text_of(report, "media_type");
+    s.format = json_member_text(report, "format");
+    s.media_type = json_member_text(report, "media_type");
     if (layers)
         s.features = yyjson_get_sint(yyjson_obj_get(totals, "features"));
     s.area_km2 = yyjson_get_num(yyjson_obj_get(totals, "area_km2"));
@@ -153,7 +148,7 @@ static int64_t filled_in(yyjson_val *layer, const char *name)
     yyjson_val *f;
     yyjson_arr_foreach(yyjson_obj_get(layer, "fields"), i, n, f)
     {
-        if (strcmp(text_of(f, "name"), name) == 0)
+        if (strcmp(json_member_text(f, "name"), name) == 0)
             return yyjson_get_sint(yyjson_obj_get(f, "filled"));
     }
     return 0;
@@ -266,11 +261,11 @@ enum rc summary_read(struct arena *a, struct str qa, double precision_m, struct 
     TRY(json_parse(a, qa, 0, "the validation report of the head", &root, err));
     o = yyjson_obj_get(root, "inspection");
     s.precision_m = yyjson_get_num(yyjson_obj_get(o, "precision_m"));
-    if (strcmp(text_of(o, "inspect_version"), INSPECT_VERSION) != 0 ||
+    if (strcmp(json_member_text(o, "inspect_version"), INSPECT_VERSION) != 0 ||
         (s.precision_m > 0 && s.precision_m != precision_m))
         return RC_NOT_FOUND;
     read_fields(yyjson_obj_get(o, "fields"), &s);
-    s.format = text_of(o, "format");
+    s.format = json_member_text(o, "format");
     s.features = yyjson_get_sint(yyjson_obj_get(o, "features"));
     s.area_km2 = yyjson_get_num(yyjson_obj_get(o, "area_km2"));
     copy_digest(o, "content_digest", s.content_digest);

@@ -3,7 +3,7 @@
 #include "handler/validate_internal.h"
 
 #include <errno.h>
-#include <unistd.h>
+#include "core/fd.h"
 #include "handler/facts.h"
 
 #define HEAD_MAX (64 << 10)
@@ -69,7 +69,7 @@ static enum kind expected_kind(const struct expectation *e)
 
 static bool looks_like_json(const struct view *v)
 {
-    struct str s = rule_text(v->head);
+    struct str s = str_skip_space(str_skip_bom(v->head));
     return s.n > 0 && (*s.p == '{' || *s.p == '[');
 }
 
@@ -96,18 +96,11 @@ _Static_assert(ARRAY_LEN(rules) <= VALIDATE_REASONS_MAX, "every rule may be brok
 
 static enum rc read_at(int fd, char *out, size_t n, int64_t at, struct err *err)
 {
-    while (n > 0) {
-        ssize_t got = pread(fd, out, n, at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return err_set(err, RC_IO, "", "cannot read the bytes to validate: %s",
-                           got < 0 ? strerror(errno) : "the file is shorter than it was");
-        out += got;
-        n -= (size_t)got;
-        at += got;
-    }
-    return RC_OK;
+    ssize_t got = fd_read_all_at(fd, out, n, at);
+    if (got == (ssize_t)n)
+        return RC_OK;
+    return err_set(err, RC_IO, "", "cannot read the bytes to validate: %s",
+                   got < 0 ? strerror(errno) : "the file is shorter than it was");
 }
 
 static enum rc read_part(struct arena *a, int fd, int64_t at, int64_t n, struct str *ret,
@@ -134,9 +127,7 @@ static enum rc parse(struct arena *a, int fd, struct view *v, struct err *err)
     struct str text;
     struct err why;
     TRY(read_part(a, fd, 0, v->size, &text, err));
-    struct str body =
-        str_starts(text, STR("\xEF\xBB\xBF")) ? (struct str){text.p + 3, text.n - 3} : text;
-    enum rc rc = json_parse(a, body, 0, "the data", &v->root, &why);
+    enum rc rc = json_parse(a, str_skip_bom(text), 0, "the data", &v->root, &why);
     if (rc == RC_NOMEM)
         return err_set(err, RC_NOMEM, "", "no memory to parse the data");
     v->parsed = rc == RC_OK;

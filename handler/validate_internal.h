@@ -29,8 +29,6 @@ struct view {
 #include "handler/rules.def"
 #undef X
 
-/* s without a byte order mark and space in front. */
-struct str rule_text(struct str s);
 bool rule_in_degrees(const struct summary *s);
 /* The inspector could not read it, and has said why: rules that would guess at the reason are silent. */
 bool rule_unread(const struct summary *s);

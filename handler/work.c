@@ -6,13 +6,13 @@
 #include "handler/work.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/clock.h"
+#include "core/fd.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "handler/batch.h"
 #include "handler/levels.h"
@@ -62,40 +62,40 @@ static void owner_name(int slot, char out[OWNER_MAX])
     snprintf(out, OWNER_MAX, "worker-%d", slot);
 }
 
-/* The lock file of a slot, locked; -1 when it is taken or (without O_CREAT) not there. */
-static int lock_slot(const struct instance *inst, int slot, int flags, bool *ret_there)
+/* RC_BUSY when another has the slot, RC_NOT_FOUND when nobody ever had it and `make` is false. */
+static enum rc lock_slot(const struct instance *inst, int slot, bool make, int *ret_fd,
+                         struct err *err)
 {
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/run/worker-%d.lock", inst->dir, slot);
-    int fd = n < (int)sizeof path ? open(path, O_RDWR | O_CLOEXEC | flags, 0600) : -1;
-    *ret_there = fd >= 0;
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    if (snprintf(path, sizeof path, "%s/run/worker-%d.lock", inst->dir, slot) >= (int)sizeof path)
+        return err_set(err, RC_IO, "", "the path of a lock is too long");
+    if (!make && access(path, F_OK) != 0)
+        return err_set(err, RC_NOT_FOUND, "", "nobody had slot %d", slot);
+    return lock_take(path, 0600, ret_fd, err);
 }
 
 int work_lock_slot(const struct instance *inst, int slot)
 {
-    bool there;
-    return slot < 0 || slot >= SLOTS_MAX ? -1 : lock_slot(inst, slot, O_CREAT, &there);
+    struct err ignored;
+    int fd = -1;
+    if (slot >= 0 && slot < SLOTS_MAX)
+        (void)!lock_slot(inst, slot, true, &fd, &ignored);
+    return fd;
 }
 
 static enum rc take_slot(struct worker *w, struct err *err)
 {
-    bool there = true;
+    struct err why;
     char *dir = instance_path(&w->arena, w->inst, "run");
     if (!dir || (mkdir(dir, 0750) != 0 && errno != EEXIST))
         return err_set(err, RC_IO, "", "cannot make the folder run: %s", strerror(errno));
-    for (int slot = 0; slot < SLOTS_MAX && there; slot++) {
-        w->lock = lock_slot(w->inst, slot, O_CREAT, &there);
-        w->slot = slot;
-        if (w->lock >= 0)
+    for (w->slot = 0; w->slot < SLOTS_MAX; w->slot++) {
+        enum rc rc = lock_slot(w->inst, w->slot, true, &w->lock, &why);
+        if (rc == RC_OK)
             return RC_OK;
+        if (rc != RC_BUSY)
+            return err_set(err, rc, "", "%s", why.msg);
     }
-    if (!there)
-        return err_set(err, RC_IO, "", "cannot open a lock in %s: %s", dir, strerror(errno));
     return err_set(err, RC_BUSY, "", "%d workers are running already", SLOTS_MAX);
 }
 
@@ -114,17 +114,16 @@ static enum rc reclaim_slot(struct worker *w, int slot, int64_t *n, struct err *
 enum rc worker_reclaim(struct worker *w, int64_t *ret_n, struct err *err)
 {
     int64_t n = 0;
-    bool there = true;
-    enum rc rc = inbox_reclaim(w->ledger, NULL, clock_now(), &n, err);
-    for (int slot = 0; rc == RC_OK && there && slot < SLOTS_MAX; slot++) {
-        int fd = slot == w->slot ? -1 : lock_slot(w->inst, slot, 0, &there);
-        there = there || slot == w->slot;
-        if (fd < 0)
-            continue;
-        rc = reclaim_slot(w, slot, &n, err);
-        close(fd);
+    struct err none;
+    TRY(inbox_reclaim(w->ledger, NULL, clock_now(), &n, err));
+    for (int slot = 0; slot < SLOTS_MAX; slot++) {
+        CLEANUP(fd_close) int fd = -1;
+        enum rc rc = slot == w->slot ? RC_BUSY : lock_slot(w->inst, slot, false, &fd, &none);
+        if (rc == RC_OK)
+            TRY(reclaim_slot(w, slot, &n, err));
+        else if (rc != RC_BUSY) /* slots are given out from the first on */
+            break;
     }
-    TRY(rc);
     *ret_n = n;
     return RC_OK;
 }
@@ -219,8 +218,7 @@ void worker_free(struct worker **w)
     store_close(&(*w)->store);
     arena_release(&(*w)->arena);
     arena_release(&(*w)->policy_arena);
-    if ((*w)->lock >= 0)
-        close((*w)->lock);
+    fd_close(&(*w)->lock);
     free(*w);
     *w = NULL;
 }

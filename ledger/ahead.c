@@ -8,11 +8,7 @@ static enum rc put_due(struct ledger *l, int64_t now, int64_t *ret_n, struct err
     TRY(ledger_begin(l, err));
     enum rc rc = query_run(l, Q_AHEAD_DUE, err, "ii", now, now + HEALTH_AHEAD_MS);
     int64_t n = sqlite3_changes(l->db);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, rc, err));
     *ret_n = n;
     return RC_OK;
 }

@@ -143,12 +143,7 @@ enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_
     TRY(policy_check_text("reviewer", ask->reviewer, PERSON_MAX, err));
     TRY(policy_check_text("note", ask->note, NOTE_MAX, err));
     TRY(ledger_begin(l, err));
-    enum rc rc = decide(l, ask, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, decide(l, ask, now, err), err);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */

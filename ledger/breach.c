@@ -103,11 +103,7 @@ static enum rc sweep(struct ledger *l, struct arena *a, struct sweep *w, struct 
     if (!w->n)
         return RC_OK;
     TRY(ledger_begin(l, err));
-    enum rc rc = follow_all(l, a, w, err);
-    if (rc == RC_OK)
-        return ledger_commit(l, err);
-    ledger_abort(l);
-    return rc;
+    return ledger_end(l, follow_all(l, a, w, err), err);
 }
 
 enum rc breach_sweep(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err)

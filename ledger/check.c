@@ -254,11 +254,7 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
 
 enum rc check_end(struct check_batch *b, struct err *err)
 {
-    enum rc rc = tally_put(b->ledger, &b->tally, b->now, err);
-    if (rc == RC_OK)
-        return ledger_commit(b->ledger, err);
-    ledger_abort(b->ledger);
-    return rc;
+    return ledger_end(b->ledger, tally_put(b->ledger, &b->tally, b->now, err), err);
 }
 
 void check_abort(struct check_batch *b)

@@ -69,6 +69,7 @@ MUST_CHECK enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t
                              struct err *err);
 
 #define CHECK_UNSENT (-1)
+#define HINT_DELETED "deleted" /* the version of a source that is gone for good */
 /* One finished check: its receipt, the state after it, and the bytes it saw when it saw some. */
 struct check_result {
     int64_t src_no;

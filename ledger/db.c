@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
+#include "core/fd.h"
 #include "ledger/compose.h"
 #include "ledger/migrate.h"
 
@@ -206,8 +207,7 @@ void ledger_close(struct ledger **lp)
         sqlite3_finalize(l->stmts[i]);
     compose_teardown(l);
     sqlite3_close_v2(l->db);
-    if (l->lock_fd >= 0)
-        close(l->lock_fd);
+    fd_close(&l->lock_fd);
     free(l);
     *lp = NULL;
 }
@@ -235,11 +235,7 @@ enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now, struct
     enum rc rc = query_run(l, Q_HEARTBEAT_PUT, err, "ti", role, now);
     if (rc == RC_OK && strcmp(role, "scheduler") == 0)
         rc = query_run(l, Q_HEARTBEAT_DUE, err, "");
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc ledger_backup(struct ledger *l, const char *file, struct err *err)

@@ -104,10 +104,5 @@ enum rc dead_decide(struct ledger *l, const struct dead_decision *d, int64_t now
         return err_set(err, RC_INVALID, "reason", "must have 1 to %d bytes", DEAD_REASON_MAX);
     arena_init(&a, 1 << 16);
     TRY(ledger_begin(l, err));
-    enum rc rc = decide(l, &a, d, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, decide(l, &a, d, now, err), err);
 }

@@ -91,12 +91,7 @@ enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now, int64_
 {
     TRY(check_waiver(w, now, err));
     TRY(ledger_begin(l, err));
-    enum rc rc = add(l, w, now, ret_no, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, add(l, w, now, ret_no, err), err);
 }
 
 static enum rc revoke(struct ledger *l, int64_t no, const char *by, const char *note, int64_t now,
@@ -121,12 +116,7 @@ enum rc waiver_revoke(struct ledger *l, int64_t no, const char *by, const char *
     TRY(policy_check_text("by", by, PERSON_MAX, err));
     TRY(policy_check_text("note", note, NOTE_MAX, err));
     TRY(ledger_begin(l, err));
-    enum rc rc = revoke(l, no, by, note, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, revoke(l, no, by, note, now, err), err);
 }
 
 enum rc waiver_each(struct ledger *l, int64_t src_no, int64_t live_at, waiver_fn *fn, void *ctx,

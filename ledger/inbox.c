@@ -105,12 +105,8 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
     if (!ready)
         return RC_NOT_FOUND;
     TRY(ledger_begin(l, err));
-    enum rc rc = inbox_claim_next(l, a, owner, now, lease_ms, tags, false, &c, run, &resumed, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(
+        l, inbox_claim_next(l, a, owner, now, lease_ms, tags, false, &c, run, &resumed, err), err));
     *ret = c;
     memcpy(ret_run, run, sizeof run);
     *ret_resumed = resumed;
@@ -155,12 +151,7 @@ enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event, 
 {
     *ret_resumed = false;
     TRY(ledger_begin(l, err));
-    enum rc rc = claim_again(l, a, event, run_id, now, tags, ret, ret_resumed, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, claim_again(l, a, event, run_id, now, tags, ret, ret_resumed, err), err);
 }
 
 /* ---- reclaim ----------------------------------------------------------------------------------- */
@@ -228,11 +219,7 @@ enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t 
     enum rc rc = leased_by(l, owner, now, nos, crashes, &n, err); /* again, now under the lock */
     for (size_t i = 0; rc == RC_OK && i < n; i++)
         rc = free_one(l, nos[i], crashes[i], now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, rc, err));
     *ret_n = (int64_t)n;
     return RC_OK;
 }
@@ -255,11 +242,7 @@ enum rc inbox_renew(struct ledger *l, int64_t cand_no, int64_t token, int64_t un
     enum rc rc = inbox_lease_check(l, cand_no, token, err);
     if (rc == RC_OK)
         rc = query_run(l, Q_INBOX_RENEW, err, "ii", cand_no, until);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err)
@@ -268,11 +251,7 @@ enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct e
     enum rc rc = inbox_lease_check(l, cand_no, token, err);
     if (rc == RC_OK)
         rc = query_run(l, Q_INBOX_RELEASE, err, "i", cand_no);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 static enum rc finish(struct ledger *l, const struct inbox_finish *f, int64_t now, bool *ret_dead,
@@ -323,11 +302,7 @@ enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now
     enum rc rc = finish(l, f, now, ret_dead, err);
     if (rc == RC_OK && f->also)
         rc = f->also(f->also_ctx, l, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------- */

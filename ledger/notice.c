@@ -187,12 +187,7 @@ enum rc delivery_revive(struct ledger *l, const char *subscriber, int64_t now, i
 {
     int64_t n = 0;
     TRY(ledger_begin(l, err));
-    enum rc rc = revive(l, subscriber, now, &n, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, revive(l, subscriber, now, &n, err), err));
     *ret_n = n;
     return RC_OK;
 }

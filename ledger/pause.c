@@ -13,15 +13,13 @@ static enum rc put_all(struct ledger *l, const struct pause *all, size_t n, stru
 enum rc pause_put(struct ledger *l, const struct pause *all, size_t n, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = put_all(l, all, n, err);
-    return ledger_end(l, rc, err);
+    return ledger_end(l, put_all(l, all, n, err), err);
 }
 
 enum rc pause_forget(struct ledger *l, int64_t now, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = query_run(l, Q_PAUSE_FORGET, err, "i", now);
-    return ledger_end(l, rc, err);
+    return ledger_end(l, query_run(l, Q_PAUSE_FORGET, err, "i", now), err);
 }
 
 enum rc pause_each(struct ledger *l, int64_t now, pause_fn *fn, void *ctx, struct err *err)

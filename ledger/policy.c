@@ -397,9 +397,5 @@ enum rc policy_publish(struct ledger *l, struct arena *a, const char *tag, int64
     enum rc rc = query_run(l, Q_META_POLICY, err, "ti", tag, now);
     if (rc == RC_OK)
         rc = replay_append(l, now, "policy", 0, tag, STR("{}"), err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }

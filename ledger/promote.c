@@ -165,12 +165,7 @@ enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, run_al
 {
     int64_t seq;
     TRY(ledger_begin(l, err));
-    enum rc rc = promote_all(l, p, now, also, ctx, &seq, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, promote_all(l, p, now, also, ctx, &seq, err), err));
     *ret_seq = seq;
     return RC_OK;
 }
@@ -210,12 +205,7 @@ enum rc promote_hold(struct ledger *l, const struct hold *h, int64_t now, run_al
                      void *ctx, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = hold_all(l, h, now, also, ctx, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, hold_all(l, h, now, also, ctx, err), err);
 }
 
 enum rc held_run_get(struct ledger *l, struct arena *a, const char *run_id, struct held_run *ret,

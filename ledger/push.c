@@ -165,10 +165,9 @@ static enum rc tell(struct ledger *l, struct arena *a, const struct source *s, c
                     const struct push_event *e, int64_t now, struct err *err)
 {
     struct source entry;
-    bool listing = strcmp(s->detector, "manifest") == 0;
     if (e->look || source_is_template(s))
         return look_at(l, s, now, err);
-    if (!listing)
+    if (!source_is_listing(s))
         return add_candidate(l, a, s, detector, e, now, err);
     enum rc rc = e->object.n ? find_entry(l, a, s, e->object, &entry, err) : RC_NOT_FOUND;
     if (rc == RC_NOT_FOUND)

@@ -36,12 +36,7 @@ static enum rc add(struct ledger *l, const struct replay_done *r, int64_t now, s
 enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now, struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = add(l, r, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, add(l, r, now, err), err);
 }
 
 /* ---- over HTTP ----------------------------------------------------------------------------------- */
@@ -119,10 +114,5 @@ enum rc replays_end(struct ledger *l, int64_t no, const struct replay_done *d, i
                     struct err *err)
 {
     TRY(ledger_begin(l, err));
-    enum rc rc = end(l, no, d, now, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, end(l, no, d, now, err), err);
 }

@@ -89,12 +89,7 @@ enum rc token_create(struct ledger *l, const char *name, unsigned scopes, int64_
 {
     make_plain(plain);
     TRY(ledger_begin(l, err));
-    enum rc rc = add_token(l, plain, name, scopes, expires_at, now, ret_no, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, add_token(l, plain, name, scopes, expires_at, now, ret_no, err), err);
 }
 
 static enum rc read_token(struct arena *a, const struct query *q, struct token *ret,
@@ -143,11 +138,7 @@ enum rc token_revoke(struct ledger *l, int64_t no, int64_t now, struct err *err)
         err_set(err, RC_NOT_FOUND, "token", "no active token has the number %lld", (long long)no);
     if (rc == RC_OK)
         rc = replay_append(l, now, "token.revoke", 0, ref, STR("{}"), err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, rc, err);
 }
 
 enum rc token_each(struct ledger *l, token_fn *fn, void *ctx, struct err *err)
@@ -193,12 +184,8 @@ enum rc request_add(struct ledger *l, const struct token *by, struct str body,
 {
     *ret_repeated = false;
     TRY(ledger_begin(l, err));
-    enum rc rc = add_request(l, by, body, idempotency_key, now, ret_id, ret_repeated, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    return ledger_commit(l, err);
+    return ledger_end(l, add_request(l, by, body, idempotency_key, now, ret_id, ret_repeated, err),
+                      err);
 }
 
 static enum rc read_request(struct ledger *l, struct arena *a, struct query *q,

@@ -58,12 +58,7 @@ enum rc rollback_ask(struct ledger *l, const struct rollback_ask *ask, int64_t n
     if (reason.n == 0 || reason.n > ROLLBACK_REASON_MAX)
         return err_set(err, RC_INVALID, "reason", "must have 1 to %d bytes", ROLLBACK_REASON_MAX);
     TRY(ledger_begin(l, err));
-    enum rc rc = add_once(l, ask, now, id, err);
-    if (rc != RC_OK) {
-        ledger_abort(l);
-        return rc;
-    }
-    TRY(ledger_commit(l, err));
+    TRY(ledger_end(l, add_once(l, ask, now, id, err), err));
     memcpy(ret_id, id, sizeof id);
     return RC_OK;
 }

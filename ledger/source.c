@@ -17,10 +17,29 @@ const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX
     return out;
 }
 
+bool source_is_listing(const struct source *s)
+{
+    return strcmp(s->detector, "manifest") == 0;
+}
+
+bool detector_takes_push(const char *detector)
+{
+    return strcmp(detector, "webhook") == 0 || strcmp(detector, "event") == 0;
+}
+
+bool source_takes_push(const struct source *s)
+{
+    return detector_takes_push(s->detector);
+}
+
+bool source_has_stream(const struct source *s)
+{
+    return strcmp(s->detector, "sse") == 0;
+}
+
 bool source_is_pushed(const struct source *s)
 {
-    bool push = strcmp(s->detector, "webhook") == 0 || strcmp(s->detector, "event") == 0;
-    return push && s->n_triggers == 0 && s->poll_interval_s == 0;
+    return source_takes_push(s) && s->n_triggers == 0 && s->poll_interval_s == 0;
 }
 
 int64_t source_first_due(const struct source *s, int64_t now)

@@ -28,6 +28,8 @@ enum trigger_type {
     TRIGGER_MANUAL
 };
 MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
+#define SOURCE_ID_MAX 64     /* bytes */
+#define SOURCE_TITLE_MAX 200 /* bytes */
 #define SOURCE_TRIGGERS_MAX 8
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
@@ -44,7 +46,6 @@ struct trigger {
 struct source_header {
     const char *name, *value; /* value may be "secret:name" */
 };
-#define SOURCE_SECRET_MAX 64 /* longest name of a secret, as in core/instance.c */
 /* The name of the secret that is its value, or NULL when the value is literal. */
 const char *source_header_secret(const struct source_header *h);
 
@@ -154,8 +155,16 @@ MUST_CHECK enum rc source_each_child(struct ledger *l, int64_t parent_no, source
 /* A URL with {year} is a template: never fetched itself, it has a source per vintage under it. */
 #define SOURCE_YEAR "{year}"
 bool source_is_template(const struct source *s);
-/* Its upstream tells by itself (detector webhook or event), and nothing is declared that looks meanwhile:
- * only sweeps do. */
+/* What its detector does: its bytes are a listing that was made of the upstream's pages, and the entries
+ * are sources under it (manifest); others tell of changes (webhook, event); a stream is kept open to its
+ * upstream (sse). */
+bool source_is_listing(const struct source *s);
+bool source_takes_push(const struct source *s);
+bool source_has_stream(const struct source *s);
+/* source_takes_push of a detector's name, for a candidate, which has no more. */
+bool detector_takes_push(const char *detector);
+/* Its upstream tells by itself (source_takes_push), and nothing is declared that looks meanwhile: only
+ * sweeps do. */
 bool source_is_pushed(const struct source *s);
 /* The listing of an entry names it (listed), or does so no more; then it has no next check. Inside the
  * caller's transaction. WRITE role. */

@@ -9,6 +9,8 @@
  */
 #include "ledger/source_check.h"
 
+#include "core/instance.h"
+
 static const char *const adapters[] = {
 #define X(name, symbol, detector) name,
 #include "ledger/adapters.def"
@@ -143,11 +145,11 @@ static enum rc check_pin(const struct source *s, struct err *err)
 
 static enum rc check_secret_name(const char *name, const char *field, struct err *err)
 {
-    if (str_is_slug(str_of(name), SOURCE_SECRET_MAX))
+    if (str_is_slug(str_of(name), SECRET_NAME_MAX))
         return RC_OK;
     return err_set(err, RC_INVALID, field,
                    "a secret's name has 1 to %d characters of a-z, 0-9, '_' and '-'",
-                   SOURCE_SECRET_MAX);
+                   SECRET_NAME_MAX);
 }
 
 static enum rc check_headers(const struct source *s, struct err *err)
@@ -185,8 +187,7 @@ static enum rc check_push(yyjson_val *decl, const struct source *s, struct err *
 /* A detector that waits to be told needs somebody who may tell. */
 static enum rc check_told(const struct source *s, struct err *err)
 {
-    bool push = strcmp(s->detector, "webhook") == 0 || strcmp(s->detector, "event") == 0;
-    if (push && !*s->adapter)
+    if (source_takes_push(s) && !*s->adapter)
         return err_set(err, RC_INVALID, "adapter",
                        "is required for detector %s: one of%s, which says how deliveries to "
                        "/hooks/%s are signed",

@@ -169,9 +169,10 @@ static enum rc read_plain(yyjson_val *decl, struct source *s, struct err *err)
 
 static enum rc check_slug(const char *value, const char *field, struct err *err)
 {
-    if (!str_is_slug(str_of(value), 64))
+    if (!str_is_slug(str_of(value), SOURCE_ID_MAX))
         return err_set(err, RC_INVALID, field,
-                       "must be 1 to 64 of the characters a-z, 0-9, _ and -, not \"%.80s\"", value);
+                       "must be 1 to %d of the characters a-z, 0-9, _ and -, not \"%.80s\"",
+                       SOURCE_ID_MAX, value);
     return RC_OK;
 }
 
@@ -212,8 +213,9 @@ static enum rc check_template(const struct source *s, struct err *err)
                            "has a brace: only " SOURCE_YEAR " is known, others must be encoded");
         p += strlen(SOURCE_YEAR);
     }
-    if (source_is_template(s) && strlen(s->id) > 64 - strlen("-2030"))
-        return err_set(err, RC_INVALID, "id", "must leave room for a year: at most 59 characters");
+    if (source_is_template(s) && strlen(s->id) > SOURCE_ID_MAX - strlen("-2030"))
+        return err_set(err, RC_INVALID, "id", "must leave room for a year: at most %zu characters",
+                       SOURCE_ID_MAX - strlen("-2030"));
     return RC_OK;
 }
 

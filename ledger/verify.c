@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/embedded.h"
+#include "core/fd.h"
 #include "ledger/query.h"
 #include "ledger/replay.h"
 
@@ -138,7 +139,7 @@ static bool digest_file(int fd, struct sha256 *ret)
     ssize_t n;
     if (!d)
         return false;
-    while ((n = read(fd, block, sizeof block)) > 0)
+    while ((n = fd_read_all(fd, block, sizeof block)) > 0)
         digest_add(d, block, (size_t)n);
     digest_take(d, ret);
     return n == 0;
@@ -152,7 +153,7 @@ static void check_blob(struct verify *v, const struct sha256 *sha, const char *t
     sha256_hex(sha, hex);
     snprintf(path, sizeof path, "%s/%s/sha256/%.2s/%.2s/%s", v->store_dir, tier, hex, hex + 2, hex);
     v->counts.artifacts++;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0)
         report(v, "artifact %s (%s): %s", hex, tier, strerror(errno));
     else if (st.st_size != size)
@@ -162,8 +163,6 @@ static void check_blob(struct verify *v, const struct sha256 *sha, const char *t
         report(v, "artifact %s (%s) holds other bytes", hex, tier);
     else
         v->counts.bytes += size;
-    if (fd >= 0)
-        close(fd);
 }
 
 static enum rc check_blobs(struct verify *v, struct err *err)

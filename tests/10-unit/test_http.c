@@ -121,7 +121,7 @@ static void setting_beats_the_request(void **state)
 {
     struct conf c = settings();
     (void)state;
-    c.public_base_url = "https://data.example.org/";
+    c.public_base_url = "https://data.example.org";
     assert_str(base_of(&c, &(struct origin){.host = STR("evil.example")}),
                "https://data.example.org");
 }

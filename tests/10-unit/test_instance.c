@@ -161,12 +161,22 @@ static int drop(void **state)
     return 0;
 }
 
+static void links_begin_with_the_public_address_or_the_port(void **state)
+{
+    struct instance i = {.conf = {.public_base_url = "", .port = 8123}};
+    (void)state;
+    assert_str(instance_base(&arena, &i), "http://127.0.0.1:8123");
+    i.conf.public_base_url = "https://data.example.org/sub";
+    assert_str(instance_base(&arena, &i), "https://data.example.org/sub");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_without_settings_names_the_fix),
         cmocka_unit_test(settings_out_of_reach_are_not_missing),
         cmocka_unit_test(the_folder_is_absolute_and_without_links),
+        cmocka_unit_test(links_begin_with_the_public_address_or_the_port),
         cmocka_unit_test(a_secret_loses_its_newline_only),
         cmocka_unit_test(the_environment_wins),
         cmocka_unit_test(a_name_cannot_leave_the_folder),

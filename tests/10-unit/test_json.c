@@ -178,6 +178,21 @@ static void missing_and_null_leave_the_default(void **state)
     assert_rc(json_get_str(parse("[]"), "x", &s, &err), RC_INVALID);
 }
 
+static void texts_are_never_null(void **state)
+{
+    (void)state;
+    yyjson_val *o = parse("{\"s\":\"x\",\"n\":null,\"i\":5,\"e\":\"\"}");
+    assert_string_equal(json_member_text(o, "s"), "x");
+    assert_str(json_text(yyjson_obj_get(o, "s")), "x");
+    static const char *const keys[] = {"n", "i", "e", "absent"};
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        assert_string_equal(json_member_text(o, keys[k]), "");
+        assert_str(json_text(yyjson_obj_get(o, keys[k])), "");
+    }
+    assert_string_equal(json_member_text(NULL, "s"), "");
+    assert_string_equal(json_member_text(parse("[]"), "s"), "");
+}
+
 static void getters_refuse_other_types(void **state)
 {
     (void)state;
@@ -235,6 +250,20 @@ static yyjson_mut_doc *sample(struct arena *a)
 #define SAMPLE                                                                                     \
     "{\"b\":\"\xc3\xa4\\u001F\",\"a\":null,\"at\":\"2026-07-02T10:00:00.123Z\",\"never\":null,"    \
     "\"raw\":{\"z\":1,\"y\":[1.0]},\"link\":\"\\u001F/x/7\"}"
+
+static void a_count_below_zero_is_none(void **state)
+{
+    (void)state;
+    struct str s = {0};
+    yyjson_mut_doc *d = json_doc(&memory);
+    yyjson_mut_val *root = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, root);
+    json_add_count(d, root, "none", 0);
+    json_add_count(d, root, "most", INT64_MAX);
+    json_add_count(d, root, "unknown", -1);
+    assert_rc(json_write(&memory, d, 0, &s, &err), RC_OK);
+    assert_str(s, "{\"none\":0,\"most\":9223372036854775807,\"unknown\":null}");
+}
 
 static void order_of_insertion_is_order_of_output(void **state)
 {
@@ -607,8 +636,10 @@ int main(void)
         JSON_TEST(files),
         JSON_TEST(getters_give_what_is_there),
         JSON_TEST(missing_and_null_leave_the_default),
+        JSON_TEST(texts_are_never_null),
         JSON_TEST(getters_refuse_other_types),
         JSON_TEST(control_characters_are_refused),
+        JSON_TEST(a_count_below_zero_is_none),
         JSON_TEST(order_of_insertion_is_order_of_output),
         JSON_TEST(what_cannot_be_written),
         JSON_TEST(writing_under_torture),

@@ -62,6 +62,20 @@ static void an_event_is_one_line(void **state)
     assert_string_equal(got, want);
 }
 
+static void levels_have_names(void **state)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    enum log_level level = LOG_INFO;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        assert_true(log_level_parse(names[i], &level));
+        assert_int_equal(level, i);
+    }
+    assert_false(log_level_parse("Error", &level));
+    assert_false(log_level_parse("", &level));
+    assert_int_equal(level, LOG_ERROR);
+}
+
 static void levels_below_the_minimum_are_dropped(void **state)
 {
     (void)state;
@@ -201,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LOG_TEST(an_event_is_one_line),
+        LOG_TEST(levels_have_names),
         LOG_TEST(levels_below_the_minimum_are_dropped),
         LOG_TEST(values_are_cut_between_characters),
         LOG_TEST(four_hundred_bytes_fit),

@@ -227,7 +227,7 @@ static const char *body_of(enum subscriber_format f, const struct source *s, con
     struct instance inst = {.dir = "/nowhere"};
     struct str body;
     conf_defaults(&inst.conf);
-    inst.conf.public_base_url = "https://data.example/";
+    inst.conf.public_base_url = "https://data.example";
     assert_int_equal(message_body(&a, &inst, f, n, s, e, &body, &err), RC_OK);
     yyjson_val *v;
     assert_int_equal(json_parse(&a, body, 0, "a message", &v, &err), RC_OK);

@@ -119,20 +119,6 @@ static void help_wins(void **state)
     }
 }
 
-static void the_nearest_name(void **state)
-{
-    static const char *const words[] = {"check", "changes", "verify", "approve"};
-    (void)state;
-#define NEAREST(word) cli_nearest(word, words, ARRAY_LEN(words))
-    assert_string_equal(NEAREST("chekc"), "check");
-    assert_string_equal(NEAREST("chan"), "changes");
-    assert_string_equal(NEAREST("verfy"), "verify");
-    assert_string_equal(NEAREST("aprove"), "approve");
-    assert_null(NEAREST("x"));
-    assert_null(NEAREST("telescope"));
-    assert_null(NEAREST("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,7 +127,6 @@ int main(void)
         cmocka_unit_test(values_of_options),
         cmocka_unit_test(arguments),
         cmocka_unit_test(help_wins),
-        cmocka_unit_test(the_nearest_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,12 +135,33 @@ static void what_is_stored_stays_readable(void **state)
     }
 }
 
+static void what_a_detector_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *detector;
+        bool listing, push, stream;
+    } kinds[] = {
+        {"etag", false, false, false},   {"manifest", true, false, false},
+        {"probe", false, false, false},  {"sse", false, false, true},
+        {"webhook", false, true, false}, {"event", false, true, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const struct source s = {.detector = kinds[i].detector};
+        assert_int_equal(source_is_listing(&s), kinds[i].listing);
+        assert_int_equal(source_takes_push(&s), kinds[i].push);
+        assert_int_equal(detector_takes_push(s.detector), kinds[i].push);
+        assert_int_equal(source_has_stream(&s), kinds[i].stream);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slips_are_refused_by_name),
         cmocka_unit_test(what_is_right_is_taken),
         cmocka_unit_test(what_is_stored_stays_readable),
+        cmocka_unit_test(what_a_detector_does),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -20,9 +20,37 @@ static void comparing(void **state)
     assert_true(str_ends(STR("x"), STR("")));
 }
 
+static void one_of_a_list(void **state)
+{
+    static const char *const names[] = {"one", "two", ""};
+    (void)state;
+    assert_true(str_is_one_of(STR("two"), names, 3));
+    assert_true(str_is_one_of((struct str){"ones", 3}, names, 3));
+    assert_true(str_is_one_of(STR(""), names, 3));
+    assert_false(str_is_one_of(STR(""), names, 2));
+    assert_false(str_is_one_of(STR("Two"), names, 3));
+    assert_false(str_is_one_of(STR("one"), names, 0));
+}
+
+static void parts(void **state)
+{
+    (void)state;
+    assert_true(str_ihas(STR("a <HTML>"), STR("<html")));
+    assert_true(str_ihas(STR("<html"), STR("<HTML")));
+    assert_false(str_ihas((struct str){"<html", 4}, STR("<html")));
+    assert_false(str_ihas(STR(""), STR("x")));
+    assert_true(str_ihas(STR("x"), STR("")));
+}
+
 static void trimming(void **state)
 {
     (void)state;
+    assert_str(str_skip_space(STR(" \t\r\n a ")), "a ");
+    assert_str(str_skip_space((struct str){"   a", 3}), "");
+    assert_str(str_skip_bom(STR("\xef\xbb\xbf a")), " a");
+    assert_str(str_skip_bom(STR("\xef\xbb\xbf\xef\xbb\xbf")), "\xef\xbb\xbf");
+    assert_str(str_skip_bom((struct str){"\xef\xbb\xbf", 2}), "\xef\xbb");
+    assert_str(str_skip_bom(STR("")), "");
     assert_str(str_trim(STR(" \t\r\n a b \n")), "a b");
     assert_str(str_trim(STR("  ")), "");
     assert_str(str_trim(STR("")), "");
@@ -137,6 +165,37 @@ static void cutting(void **state)
     assert_int_equal(str_cut(STR("\x80\x80\x80\x80\x80\x80"), 4).n, 4);
 }
 
+static void distances(void **state)
+{
+    char a[STR_DISTANCE_MAX + 2], b[STR_DISTANCE_MAX + 2];
+    (void)state;
+    memset(a, 'x', sizeof a);
+    memset(b, 'x', sizeof b);
+    assert_int_equal(str_distance(STR("kitten"), STR("sitting")), 3);
+    assert_int_equal(str_distance(STR("sitting"), STR("kitten")), 3);
+    assert_int_equal(str_distance(STR(""), STR("abc")), 3);
+    assert_int_equal(str_distance(STR("abc"), STR("")), 3);
+    assert_int_equal(str_distance(STR(""), STR("")), 0);
+    assert_int_equal(str_distance((struct str){"abx", 2}, (struct str){"aby", 2}), 0);
+    for (size_t n = STR_DISTANCE_MAX; n < sizeof a; n++)
+        assert_int_equal(str_distance((struct str){a, n}, (struct str){b, n}),
+                         n > STR_DISTANCE_MAX ? n : 0);
+}
+
+static void the_nearest_name(void **state)
+{
+    static const char *const words[] = {"check", "changes", "verify", "approve"};
+    (void)state;
+#define NEAREST(word) str_nearest(STR(word), words, ARRAY_LEN(words))
+    assert_string_equal(NEAREST("chekc"), "check");
+    assert_string_equal(NEAREST("chan"), "changes");
+    assert_string_equal(NEAREST("verfy"), "verify");
+    assert_string_equal(NEAREST("aprove"), "approve");
+    assert_null(NEAREST("x"));
+    assert_null(NEAREST("telescope"));
+    assert_null(NEAREST("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
 static void hex(void **state)
 {
     (void)state;
@@ -157,9 +216,13 @@ static void hex(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparing), cmocka_unit_test(trimming), cmocka_unit_test(splitting),
-        cmocka_unit_test(numbers),   cmocka_unit_test(slugs),    cmocka_unit_test(clean_lines),
-        cmocka_unit_test(utf8),      cmocka_unit_test(cutting),  cmocka_unit_test(hex),
+        cmocka_unit_test(comparing), cmocka_unit_test(one_of_a_list),
+        cmocka_unit_test(parts),     cmocka_unit_test(trimming),
+        cmocka_unit_test(splitting), cmocka_unit_test(numbers),
+        cmocka_unit_test(slugs),     cmocka_unit_test(clean_lines),
+        cmocka_unit_test(utf8),      cmocka_unit_test(cutting),
+        cmocka_unit_test(distances), cmocka_unit_test(the_nearest_name),
+        cmocka_unit_test(hex),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

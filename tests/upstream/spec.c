@@ -137,11 +137,6 @@ enum rc spec_home_text(struct spec_home *h, struct str s, struct str *ret, struc
 
 /* ---- fields -------------------------------------------------------------------------------- */
 
-static struct str val_str(yyjson_val *v)
-{
-    return (struct str){yyjson_get_str(v), yyjson_get_len(v)};
-}
-
 static enum rc set_int(const struct field *f, yyjson_val *v, int64_t *to, struct err *err)
 {
     int64_t n = yyjson_is_int(v) ? yyjson_get_sint(v) : 0;
@@ -162,7 +157,7 @@ static void words_list(const struct field *f, char *out, size_t n)
 static enum rc set_word(const struct field *f, yyjson_val *v, int *to, struct err *err)
 {
     for (int i = 0; yyjson_is_str(v) && f->words[i].name; i++) {
-        if (str_is(val_str(v), f->words[i].name)) {
+        if (str_is(json_text(v), f->words[i].name)) {
             *to = i;
             return RC_OK;
         }
@@ -177,7 +172,7 @@ static enum rc set_text(struct spec_home *h, const struct field *f, yyjson_val *
 {
     if (!yyjson_is_str(v))
         return err_set(err, RC_INVALID, f->name, "must be a text");
-    return spec_home_text(h, val_str(v), to, err);
+    return spec_home_text(h, json_text(v), to, err);
 }
 
 static enum rc set_headers(struct spec_home *h, yyjson_val *v, struct spec *to, struct err *err)
@@ -193,7 +188,7 @@ static enum rc set_headers(struct spec_home *h, yyjson_val *v, struct spec *to, 
     {
         if (!yyjson_is_str(line))
             return err_set(err, RC_INVALID, "headers", "must be texts such as \"X-Name: value\"");
-        enum rc rc = spec_home_text(h, val_str(line), &lines[i], err);
+        enum rc rc = spec_home_text(h, json_text(line), &lines[i], err);
         if (rc != RC_OK)
             return rc;
     }
@@ -227,13 +222,13 @@ static enum rc body_text(struct spec_home *h, yyjson_val *v, int year, struct bu
 {
     if (!yyjson_is_str(v))
         return err_set(err, RC_INVALID, "body", "must be a text");
-    expand_all(h, val_str(v), year, out);
+    expand_all(h, json_text(v), year, out);
     return RC_OK;
 }
 
 static enum rc body_hex(yyjson_val *v, struct buf *out, struct err *err)
 {
-    struct str s = yyjson_is_str(v) ? val_str(v) : STR("x");
+    struct str s = yyjson_is_str(v) ? json_text(v) : STR("x");
     for (size_t i = 0; i < s.n; i += 2) {
         char byte;
         struct str pair = {s.p + i, s.n - i < 2 ? 1 : 2};
@@ -343,9 +338,9 @@ static enum rc spec_parse(struct spec_home *h, yyjson_val *obj, const char *cons
     yyjson_val *key, *v;
     yyjson_obj_foreach(obj, i, max, key, v)
     {
-        if (listed(val_str(key), others))
+        if (listed(json_text(key), others))
             continue;
-        enum rc rc = parse_key(h, val_str(key), v, year, to, err);
+        enum rc rc = parse_key(h, json_text(key), v, year, to, err);
         if (rc != RC_OK)
             return rc;
     }
