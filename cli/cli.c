@@ -92,6 +92,14 @@ void cli_release(struct cli *c)
     arena_release(&c->arena);
 }
 
+char *cli_path(struct cli *c, const char *path)
+{
+    char *dir = arena_strdup(&c->arena, path);
+    for (size_t n = dir ? strlen(dir) : 0; n > 1 && dir[n - 1] == '/'; n--)
+        dir[n - 1] = '\0';
+    return dir;
+}
+
 /* ---- output ---------------------------------------------------------------------------------- */
 
 void cli_hint(const struct cli *c, const char *fmt, ...)

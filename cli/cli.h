@@ -80,6 +80,8 @@ bool cli_instance(struct cli *c);
 /* The same and opens its ledger in the WRITE role. */
 bool cli_ledger(struct cli *c);
 void cli_release(struct cli *c);
+/* A folder's name without slashes at its end: "backup/" and "backup" are the same. NULL: no memory. */
+char *cli_path(struct cli *c, const char *path);
 
 /* c->err as an error line; returns CLI_FAILED. what: "source add", "ledger", ... */
 int cli_fail(struct cli *c, const char *what);

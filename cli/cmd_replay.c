@@ -14,21 +14,6 @@
 #include "handler/replay.h"
 #include "ledger/replays.h"
 
-struct watch {
-    struct progress line;
-    const struct cli *c;
-    bool begun;
-};
-
-static void watch(void *ctx, int64_t done, int64_t total)
-{
-    struct watch *w = ctx;
-    if (!w->begun)
-        progress_begin(&w->line, w->c, "replaying", total);
-    w->begun = true;
-    progress_show(&w->line, done, NULL, 0);
-}
-
 static int export(struct cli *c, const char *path)
 {
     int64_t rows = 0;
@@ -136,7 +121,7 @@ int cmd_replay(struct cli *c)
     struct replay_ask ask = {.dry = cli_has(c, "dry-run"), .log = cli_opt(c, "log")};
     struct replay_counts n = {0};
     struct outbox_counts told = {0};
-    struct watch w = {.c = c};
+    struct progress line = {.c = c, .what = "replaying"};
     struct source s;
     const char *id = cli_opt(c, "source"), *approved = cli_opt(c, "approved-by");
     if (cli_opt(c, "export"))
@@ -149,9 +134,8 @@ int cmd_replay(struct cli *c)
         (id && source_by_id(c->ledger, &c->arena, id, &s, &c->err) != RC_OK))
         return cli_fail(c, "replay");
     ask.src_no = id ? s.no : 0;
-    enum rc rc = replay_run(c->ledger, &c->inst, &ask, watch, &w, &n, &c->err);
-    if (w.begun)
-        progress_end(&w.line);
+    enum rc rc = replay_run(c->ledger, &c->inst, &ask, progress_watch, &line, &n, &c->err);
+    progress_end(&line);
     if (!ask.dry)
         rc = keep(c, &ask, approved, &n, rc);
     if (rc == RC_OK && n.applied && !ask.dry)
