@@ -545,6 +545,12 @@ void put_key(struct buf *b, const char *key)
     buf_puts(b, "\":");
 }
 
+void put_object(struct buf *b)
+{
+    comma(b);
+    buf_byte(b, '{');
+}
+
 void put_text(struct buf *b, const char *key, const char *value)
 {
     put_key(b, key);

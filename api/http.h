@@ -140,6 +140,8 @@ void etag_set(const struct etag *e, struct resp *w);
 /* Writers of JSON members, in the order called: `"key":value` with a comma in front unless it is
  * the first of its object. */
 void put_key(struct buf *b, const char *key);
+/* `{` of an object, with a comma in front where one was before it; the caller closes it. */
+void put_object(struct buf *b);
 void put_text(struct buf *b, const char *key, const char *value); /* NULL or "": null */
 void put_time(struct buf *b, const char *key, int64_t at);        /* -1: null */
 void put_number(struct buf *b, const char *key, int64_t v);
