@@ -35,7 +35,7 @@ int cmd_backup(struct cli *c)
     enum rc rc = backup(c->ledger, &c->inst, dir, progress_watch, &line, &n, &c->err);
     progress_end(&line);
     if (rc != RC_OK)
-        return cli_fail(c, "backup");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, dir, &n);
     printf("%s  %lld objects, %s, %lld of them as links\n", dir, (long long)n.objects,

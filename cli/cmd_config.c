@@ -36,7 +36,7 @@ static int print_plain(struct cli *c, const char *json)
 {
     yyjson_val *v = NULL;
     if (json_parse(&c->arena, str_of(json), 0, "the setting", &v, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     puts(yyjson_is_str(v) ? yyjson_get_str(v) : json);
     return CLI_DONE;
 }
@@ -49,7 +49,7 @@ int cmd_config_get(struct cli *c)
     if (!cli_instance(c))
         return CLI_FAILED;
     if (conf_get(&c->arena, &c->inst.conf, c->args[0], &value, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json)
         return print_plain(c, value);
     puts(value);
@@ -66,7 +66,7 @@ int cmd_config_set(struct cli *c)
     if (!path)
         return cli_error(c, c->command->name, "no memory");
     if (conf_set_file(path, c->args[0], c->args[1], &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%s is set. What runs already sees it after a restart of `freshet up`.\n",
                  c->args[0]);

@@ -70,9 +70,9 @@ int cmd_queue_settle(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (push_conflict_drop(c->ledger, no, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
-        return printf("{\"settled\":%lld}\n", (long long)no) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_number(c, "settled", no);
     cli_hint(c, "Settled %lld. Its event id stays known: the other body is refused again.\n",
              (long long)no);
     return CLI_DONE;

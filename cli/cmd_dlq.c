@@ -77,14 +77,14 @@ int cmd_dlq_show(struct cli *c)
         return CLI_FAILED;
     if (dead_get(c->ledger, &c->arena, c->args[0], &cand, &c->err) != RC_OK ||
         source_by_no(c->ledger, &c->arena, cand.src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, "dlq show");
+        return cli_fail(c);
     l.root = event_candidate_json(l.doc, &cand, s.id);
     yyjson_mut_doc_set_root(l.doc, l.root);
     rows_list(&l, "runs");
     if (!c->json)
         print_letter(c, &cand, &s);
     if (dead_each_run(c->ledger, cand.no, add_run, &l, &c->err) != RC_OK)
-        return cli_fail(c, "dlq show");
+        return cli_fail(c);
     return c->json ? cli_print_json(c, l.doc) : CLI_DONE;
 }
 
@@ -98,7 +98,7 @@ static int decide(struct cli *c, const char *drop)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (dead_decide(c->ledger, &d, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, drop ? "Dropped. It is not tried again.\n"
                          : "Ready again. A handler runs it next (or: freshet work).\n");

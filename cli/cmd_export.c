@@ -54,7 +54,7 @@ int cmd_export(struct cli *c)
     enum rc rc = export_tree(&c->inst, dir, base, progress_watch, &line, &n, &c->err);
     progress_end(&line);
     if (rc != RC_OK)
-        return cli_fail(c, "export");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, dir, &n);
     printf("%s  %lld collections, %lld items, %lld changes: %lld files, %s\n", dir,

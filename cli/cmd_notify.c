@@ -17,7 +17,7 @@ static struct subscribers *load(struct cli *c)
     if (!all)
         (void)cli_error(c, c->command->name, "no memory");
     else
-        (void)cli_fail(c, c->command->name);
+        (void)cli_fail(c);
     return NULL;
 }
 
@@ -113,7 +113,7 @@ int cmd_notify_test(struct cli *c)
     if (!s)
         return CLI_FAILED;
     if (notify_test(&c->inst, s, &a, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     bool good = a.end == FETCH_OK && a.http >= 200 && a.http < 300;
     if (c->json) {
         yyjson_mut_doc *d = json_doc(&c->arena);
@@ -187,14 +187,10 @@ int cmd_notify_retry(struct cli *c)
     if (!all || (!s && !any))
         return CLI_FAILED;
     if (delivery_revive(c->ledger, s ? s->name : NULL, clock_now(), &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%lld will be told again, by `freshet up` or `freshet work`.\n", (long long)n);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "revived", n);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "revived", n);
 }

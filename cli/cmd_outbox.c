@@ -50,14 +50,10 @@ int cmd_outbox_retry(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (outbox_revive(c->ledger, clock_now(), &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%lld will be told again, by `freshet up` or `freshet work`.\n", (long long)n);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "revived", n);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "revived", n);
 }

@@ -66,7 +66,7 @@ int cmd_queue_list(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (inbox_stats(c->ledger, &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return list(c, &n, state ? state : "", limit);
 }
 
@@ -100,7 +100,7 @@ int cmd_queue_show(struct cli *c)
         return CLI_FAILED;
     if (event_candidate(c, c->args[0], &cand) != RC_OK ||
         source_by_no(c->ledger, &c->arena, cand.src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json)
         return show_text(c, &cand, &s);
     yyjson_mut_doc *d = json_doc(&c->arena);

@@ -36,7 +36,7 @@ int cmd_rebuild(struct cli *c)
     if (rc == RC_OK)
         rc = artifacts_mend(c->ledger, &c->inst, clock_now(), &runs, &c->err);
     if (rc != RC_OK)
-        return cli_fail(c, "rebuild");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, &n, runs);
     if (runs)

@@ -20,16 +20,12 @@ static int export(struct cli *c, const char *path)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (replay_export(c->ledger, path, &rows, &c->err) != RC_OK)
-        return cli_fail(c, "replay");
+        return cli_fail(c);
     if (!c->json) {
         printf("%lld rows\n", (long long)rows);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "rows", rows);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "rows", rows);
 }
 
 /* *ret < 0: what to exit with. */
@@ -89,7 +85,7 @@ static bool make_ledger(struct cli *c)
         return true;
     if (path && ledger_create(c->inst.dir, digest_sha256, &c->err) == RC_OK)
         return true;
-    (void)cli_fail(c, "replay");
+    (void)cli_fail(c);
     return false;
 }
 
@@ -132,7 +128,7 @@ int cmd_replay(struct cli *c)
         return CLI_FAILED;
     if (allowed(c, &ask, approved) != RC_OK ||
         (id && source_by_id(c->ledger, &c->arena, id, &s, &c->err) != RC_OK))
-        return cli_fail(c, "replay");
+        return cli_fail(c);
     ask.src_no = id ? s.no : 0;
     enum rc rc = replay_run(c->ledger, &c->inst, &ask, progress_watch, &line, &n, &c->err);
     progress_end(&line);
@@ -140,5 +136,5 @@ int cmd_replay(struct cli *c)
         rc = keep(c, &ask, approved, &n, rc);
     if (rc == RC_OK && n.applied && !ask.dry)
         rc = outbox_drain(c->ledger, &c->inst, &told, &c->err);
-    return rc == RC_OK ? print(c, &n, ask.dry) : cli_fail(c, "replay");
+    return rc == RC_OK ? print(c, &n, ask.dry) : cli_fail(c);
 }

@@ -184,7 +184,7 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     yyjson_mut_obj_add_val(l.doc, l.root, "health", health_json(l.doc, &h));
     if (add_stream_json(c, l.doc, l.root, s) != RC_OK ||
         add_push_json(c, l.doc, l.root, s) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, l.root, "learned");
     for (size_t i = 0; i < learned.n; i++)
         yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
@@ -326,7 +326,7 @@ int cmd_source_show(struct cli *c)
         return CLI_FAILED;
     if (source_find(c, c->args[0], &s) != RC_OK ||
         check_state_get(c->ledger, s.no, &st, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return c->json ? show_json(c, &s, &st, checks) : show_text(c, &s, &st, checks);
 }
 
@@ -357,12 +357,12 @@ static int change_one(struct cli *c, enum rc (*change)(struct cli *c, const char
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (ledger_begin(c->ledger, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (change(c, c->args[0]) != RC_OK) {
         ledger_abort(c->ledger);
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     }
-    return ledger_commit(c->ledger, &c->err) == RC_OK ? CLI_DONE : cli_fail(c, c->command->name);
+    return ledger_commit(c->ledger, &c->err) == RC_OK ? CLI_DONE : cli_fail(c);
 }
 
 int cmd_source_retire(struct cli *c)
@@ -371,7 +371,7 @@ int cmd_source_retire(struct cli *c)
     if (code != CLI_DONE)
         return code;
     if (c->json)
-        return printf("{\"retired\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_text(c, "retired", c->args[0]);
     cli_hint(c,
              "Retired %s. Its history stays; nothing is looked at any more."
              " Back with: freshet source resume %s\n",
@@ -385,7 +385,7 @@ int cmd_source_resume(struct cli *c)
     if (code != CLI_DONE)
         return code;
     if (c->json)
-        return printf("{\"resumed\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_text(c, "resumed", c->args[0]);
     cli_hint(c, "Resumed %s. Sources that it names stay retired until each is resumed.\n",
              c->args[0]);
     return CLI_DONE;

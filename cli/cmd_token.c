@@ -72,7 +72,7 @@ int cmd_token_create(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (token_create(c->ledger, name, t.scopes, t.expires_at, now, plain, &t.no, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return print_new(c, &t, plain);
 }
 
@@ -113,10 +113,9 @@ int cmd_token_revoke(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (token_revoke(c->ledger, no, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
-        printf("{\"revoked\":%lld}\n", (long long)no);
-    else
-        cli_hint(c, "Token %lld is worthless now.\n", (long long)no);
+        return cli_print_number(c, "revoked", no);
+    cli_hint(c, "Token %lld is worthless now.\n", (long long)no);
     return CLI_DONE;
 }

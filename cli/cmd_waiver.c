@@ -47,7 +47,7 @@ int cmd_waiver_add(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (add(c, &no, &w) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         printf("%lld\n", (long long)no);
         cli_hint(c, "It counts until %s. What was denied before: freshet dlq retry EVENT\n",
@@ -121,7 +121,7 @@ int cmd_waiver_list(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (id && source_find(c, id, &s) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     int64_t since = cli_has(c, "all") ? -1 : all.now;
     rows_begin(&all.rows, c, "waivers", "waiver|source|rule|state|expires|requester|reviewer|note");
     return rows_end(&all.rows, waiver_each(c->ledger, s.no, since, list_one, &all, &c->err));
@@ -138,7 +138,7 @@ int cmd_waiver_revoke(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (waiver_revoke(c->ledger, no, by, note, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     cli_hint(c, "Revoked from now on.\n");
     return CLI_DONE;
 }

@@ -35,7 +35,7 @@ int rows_end(struct rows *r, enum rc rc)
 {
     struct cli *c = r->c;
     if (rc != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
         return cli_print_json(c, r->doc);
     return table_end(&r->table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
