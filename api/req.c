@@ -4,6 +4,34 @@
  * Called by the fronts (fcgi, stream_http), route and the routes; knows no SQL. */
 #include "api/req.h"
 
+/* ---- fields ----------------------------------------------------------------------------------- */
+
+static const struct {
+    size_t offset;
+    bool once;
+} fields[] = {
+#define X(field, member, once) {offsetof(struct req, member), once},
+    REQ_FIELDS(X)
+#undef X
+};
+
+/* The first reason stays. */
+static void refuse(struct req *r, const char *why)
+{
+    if (!r->refused)
+        r->refused = why;
+}
+
+void req_take_field(struct req *r, enum req_field field, struct str value)
+{
+    unsigned bit = 1u << field;
+    if (!(r->seen & bit))
+        *(struct str *)(void *)((char *)r + fields[field].offset) = value;
+    else if (fields[field].once)
+        refuse(r, "A header that must be single was sent twice.");
+    r->seen |= bit;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------- */
 
 struct str req_param(const struct req *r, const char *name)
@@ -216,4 +244,13 @@ enum rc http_base(struct arena *a, const struct conf *c, const struct origin *o,
         host = str_of(local);
     }
     return base_from(a, scheme, host, ret, err);
+}
+
+void req_set_base(struct req *r, const struct conf *c)
+{
+    struct err err = {0};
+    r->origin.remote_addr = r->remote_addr;
+    r->base = STR("http://127.0.0.1");
+    if (http_base(r->arena, c, &r->origin, &r->base, &err) != RC_OK)
+        refuse(r, "The Host header is not a host name.");
 }

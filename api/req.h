@@ -22,6 +22,12 @@ struct param {
     struct str name, value; /* decoded */
 };
 
+/* What the base URL is made of, as the server before us told it. */
+struct origin {
+    struct str scheme, host, remote_addr;
+    struct str forwarded_proto, forwarded_host;
+};
+
 struct token;   /* ledger/request.h */
 struct traffic; /* traffic.h */
 
@@ -32,11 +38,14 @@ struct req {
     struct str path_vars[4]; /* {...} of the pattern, in order */
     struct str accept, if_none_match, if_modified_since, authorization, content_type,
         idempotency_key, last_event_id;
+    struct str content_length;
+    struct origin origin;
     struct str base; /* scheme://host, no slash at the end */
     struct str remote_addr;
     struct str body;
     bool body_too_large;
     const char *refused; /* why the request cannot be taken at all (a doubled header), or NULL */
+    unsigned seen;       /* bits of the fields that came */
     char *const *params_raw; /* NAME=value as the web server sent them, NULL at the end; or NULL */
     struct arena *arena;
     struct ledger *ledger; /* NULL while it cannot be opened */
@@ -48,11 +57,35 @@ struct req {
     int64_t tip;
 };
 
-/* What the base URL is made of, as the server before us told it. */
-struct origin {
-    struct str scheme, host, remote_addr;
-    struct str forwarded_proto, forwarded_host;
+/* What a front (fcgi, stream_http) hears of a request. Each has its own names for these.
+ * X(field, member of struct req, may it come once only?) */
+#define REQ_FIELDS(X)                                                                              \
+    X(METHOD, method, true)                                                                        \
+    X(PATH, path, true)                                                                            \
+    X(QUERY, query, true)                                                                          \
+    X(CONTENT_TYPE, content_type, true)                                                            \
+    X(CONTENT_LENGTH, content_length, true)                                                        \
+    X(REMOTE_ADDR, remote_addr, true)                                                              \
+    X(SCHEME, origin.scheme, true)                                                                 \
+    X(HOST, origin.host, true)                                                                     \
+    X(FORWARDED_PROTO, origin.forwarded_proto, true)                                               \
+    X(FORWARDED_HOST, origin.forwarded_host, true)                                                 \
+    X(AUTHORIZATION, authorization, true)                                                          \
+    X(IDEMPOTENCY_KEY, idempotency_key, true)                                                      \
+    X(LAST_EVENT_ID, last_event_id, true)                                                          \
+    X(IF_NONE_MATCH, if_none_match, false)                                                         \
+    X(IF_MODIFIED_SINCE, if_modified_since, false)                                                 \
+    X(ACCEPT, accept, false)
+enum req_field {
+#define X(field, member, once) FIELD_##field,
+    REQ_FIELDS(X)
+#undef X
 };
+/* Keeps one. Of several the first: that can only cost a 304; where it may come once only, the request is
+ * refused. */
+void req_take_field(struct req *r, enum req_field field, struct str value);
+/* When all fields are in: base, by http_base; a host that is none refuses the request. */
+void req_set_base(struct req *r, const struct conf *c);
 
 /* Value of a parameter; .p NULL when absent. */
 struct str req_param(const struct req *r, const char *name);
