@@ -4,6 +4,7 @@
  * Called by the intake's router and the /admin routes. */
 #include "api/admin.h"
 
+#include "api/put.h"
 #include "core/log.h"
 
 #define KEY_MAX 255 /* bytes of an Idempotency-Key */

@@ -8,6 +8,7 @@
  *   4. Without a valid policy.json nobody can tell who may decide: 503.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/approval.h"
 
 static const char *const FIELDS[] = {"event", "decision", "note"};

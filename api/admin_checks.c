@@ -8,6 +8,7 @@
  *   4. Nothing is accepted that there is no room for: 503 while the inbox is full.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 
 #include "ledger/inbox.h"
 

@@ -5,6 +5,7 @@
  *   2. Candidates of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/deadletter.h"
 
 static const char *const FIELDS[] = {"event", "action", "reason"};

@@ -8,6 +8,7 @@
  *      may know of those. A replay of one that the caller may not know of answers like one that never was.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "core/clock.h"
 #include "ledger/policy.h"
 #include "ledger/replays.h"

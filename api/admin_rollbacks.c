@@ -7,6 +7,7 @@
  *   3. Changes of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/rollback.h"
 
 #define PATH "/admin/rollbacks/"

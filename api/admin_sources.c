@@ -12,6 +12,7 @@
  *      lowered one waits for a second person (/admin/approvals).
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/order.h"
 
 #define PATH "/admin/sources/"

@@ -3,12 +3,12 @@
  * Invariants (those of http.h, and)
  *   1. No header line is made of bytes that could end it.
  *   2. A problem is written from the struct err and the errors added, from nothing else.
- * Called by route, fcgi and the routes; knows neither FastCGI nor SQL. */
+ * Called by route, the fronts (fcgi, stream_http) and the routes; knows neither FastCGI nor SQL. */
 #include "api/http.h"
 
 #include <stdarg.h>
+#include "api/put.h"
 #include "core/clock.h"
-#include "core/version.h"
 
 #define ERRORS_MAX (8u << 10) /* a client that sends 32 wrong parameters learns of all of them */
 #define EXTRA_MAX (4u << 10)
@@ -60,7 +60,7 @@ void resp_release(struct resp *w)
 
 void resp_header(struct resp *w, const char *name, const char *fmt, ...)
 {
-    char value[2048];
+    char value[RESP_VALUE_MAX];
     va_list ap;
     va_start(ap, fmt);
     int n = vsnprintf(value, sizeof value, fmt, ap);
@@ -123,55 +123,6 @@ void resp_problem(struct resp *w, const struct req *r, const struct err *err)
     buf_byte(b, ']');
     buf_str(b, buf_view(&w->extra));
     buf_byte(b, '}');
-}
-
-/* ---- conditional requests --------------------------------------------------------------------- */
-
-/* Takes one entity tag off the front of list; its opaque part with quotes goes to *tag. */
-static bool next_tag(struct str *list, struct str *tag)
-{
-    struct str s = str_trim(*list);
-    while (s.n > 0 && (s.p[0] == ',' || s.p[0] == ' ' || s.p[0] == '\t')) {
-        s.p++;
-        s.n--;
-    }
-    if (str_starts(s, STR("W/"))) {
-        s.p += 2;
-        s.n -= 2;
-    }
-    if (s.n < 2 || s.p[0] != '"')
-        return false;
-    const char *end = memchr(s.p + 1, '"', s.n - 1);
-    if (!end)
-        return false;
-    tag->p = s.p;
-    tag->n = (size_t)(end - s.p) + 1;
-    *list = (struct str){s.p + tag->n, s.n - tag->n};
-    return list->n == 0 || list->p[0] == ',' || list->p[0] == ' ' || list->p[0] == '\t';
-}
-
-static bool has_tag(struct str list, const char *etag)
-{
-    struct str tag;
-    if (str_is(str_trim(list), "*"))
-        return true;
-    while (etag[0] && next_tag(&list, &tag))
-        if (str_is(tag, etag))
-            return true;
-    return false;
-}
-
-bool resp_not_modified(const struct resp *w, const struct req *r)
-{
-    int64_t since;
-    if (w->status != 200)
-        return false;
-    if (r->if_none_match.p)
-        return has_tag(r->if_none_match, w->etag);
-    if (!r->if_modified_since.p || w->last_modified < 0 || w->etag_only)
-        return false;
-    return time_parse_http(str_trim(r->if_modified_since), &since) == RC_OK &&
-           w->last_modified / 1000 <= since / 1000;
 }
 
 /* ---- header block ----------------------------------------------------------------------------- */
@@ -262,122 +213,4 @@ void resp_head(const struct resp *w, const struct req *r, struct buf *out)
     put_line(out, "X-Freshet-Route", w->route[0] ? w->route : "-");
     buf_str(out, buf_view(&w->headers));
     buf_str(out, STR("\r\n"));
-}
-
-/* ---- ETags ------------------------------------------------------------------------------------ */
-
-/* FNV-1a by words instead of bytes: lists hash some hundred numbers and names for each answer. The shift
- * brings down what a multiplication only carries up. */
-static void etag_word(struct etag *e, uint64_t word)
-{
-    e->h = (e->h ^ word) * 0x100000001b3u;
-    e->h ^= e->h >> 29;
-}
-
-static void etag_mix(struct etag *e, const char *p, size_t n)
-{
-    uint64_t word;
-    for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
-        memcpy(&word, p, sizeof word);
-        etag_word(e, word);
-    }
-    word = 0;
-    memcpy(&word, p, n);
-    if (n)
-        etag_word(e, word);
-}
-
-/* The length goes first, so that "ab","c" and "a","bc" differ. */
-void etag_str(struct etag *e, struct str s)
-{
-    etag_int(e, (int64_t)s.n);
-    etag_mix(e, s.p, s.n);
-}
-
-void etag_int(struct etag *e, int64_t v)
-{
-    etag_word(e, (uint64_t)v);
-}
-
-struct etag etag_start(const char *policy_version, struct str base)
-{
-    struct etag e = {0xcbf29ce484222325u};
-    etag_str(&e, str_of(freshet_version));
-    etag_str(&e, str_of(freshet_commit));
-    etag_str(&e, str_of(policy_version));
-    etag_str(&e, base);
-    return e;
-}
-
-void etag_set(const struct etag *e, struct resp *w)
-{
-    snprintf(w->etag, sizeof w->etag, "\"%016llx\"", (unsigned long long)e->h);
-}
-
-/* ---- JSON members ----------------------------------------------------------------------------- */
-
-static void comma(struct buf *b)
-{
-    char last = b->len ? b->data[b->len - 1] : '{';
-    if (last != '{' && last != '[')
-        buf_byte(b, ',');
-}
-
-void put_key(struct buf *b, const char *key)
-{
-    comma(b);
-    buf_byte(b, '"');
-    buf_puts(b, key);
-    buf_puts(b, "\":");
-}
-
-void put_object(struct buf *b)
-{
-    comma(b);
-    buf_byte(b, '{');
-}
-
-void put_text(struct buf *b, const char *key, const char *value)
-{
-    put_key(b, key);
-    if (value && value[0])
-        json_put_str(b, str_of(value));
-    else
-        buf_puts(b, "null");
-}
-
-void put_time(struct buf *b, const char *key, int64_t at)
-{
-    char text[TIME_MAX] = "";
-    if (at >= 0)
-        time_format(at, text);
-    put_text(b, key, text);
-}
-
-void put_number(struct buf *b, const char *key, int64_t v)
-{
-    put_key(b, key);
-    put_digits(b, v);
-}
-
-void put_digits(struct buf *b, int64_t v)
-{
-    char text[24];
-    size_t at = sizeof text;
-    uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    do
-        text[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (v < 0)
-        text[--at] = '-';
-    buf_add(b, text + at, sizeof text - at);
-}
-
-void put_link(struct buf *b, const char *rel, struct str base, const char *path)
-{
-    comma(b);
-    buf_printf(b, "{\"rel\":\"%s\",\"href\":\"", rel);
-    buf_str(b, base);
-    buf_puts(b, path);
-    buf_puts(b, "\",\"type\":\"application/json\"}");
 }

@@ -1,5 +1,6 @@
-/* http: what a route sees of a request and makes of a response. Nothing here knows FastCGI, nginx or
- * the database; tests make requests by hand.
+/* http: what a route makes of a response; what it sees of a request is in req.h, how JSON is written in
+ * put.h, ETags are in conditional.h. Of the server before us it knows two things: the header block has the
+ * form of CGI, and a file that nginx shall send is named in X-Accel-Redirect. It knows no database.
  *
  * Invariants
  *   1. A route reads struct req and writes struct resp, nothing else.
@@ -17,6 +18,7 @@
 
 #define RESP_BODY_MAX (32u << 20)    /* 1000 entries of 32 KiB */
 #define RESP_HEADERS_MAX (16u << 10) /* what nginx takes with our fastcgi_buffer_size */
+#define RESP_VALUE_MAX 2048          /* one value: a Location with its base and a path is shorter */
 
 struct resp;
 struct route;
@@ -46,7 +48,8 @@ struct resp {
 void resp_init(struct resp *w);
 void resp_clear(struct resp *w); /* ready for the next request, memory kept */
 void resp_release(struct resp *w);
-/* Adds a header line. A value that is not clean or holds a line break is left out. */
+/* Adds a header line. A value that is not clean (so no line break), or has RESP_VALUE_MAX bytes or more, is
+ * left out with its name. */
 void resp_header(struct resp *w, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Adds Link: <base path id>; rel="rel". base and id come from checked sources: hosts and our ids. */
 void resp_link(struct resp *w, struct str base, const char *path, const char *id, const char *rel);
@@ -55,33 +58,7 @@ void resp_error(struct resp *w, struct str field, const char *message);
 /* Turns the response into a problem (RFC 9457). Headers, errors and extra members stay, a body
  * begun is dropped. */
 void resp_problem(struct resp *w, const struct req *r, const struct err *err);
-/* Does the client hold this answer already? Weak comparison, lists, `*`; If-Modified-Since counts
- * only where there is no If-None-Match. */
-bool resp_not_modified(const struct resp *w, const struct req *r);
 /* The header block in CGI form (Status: ... , empty line at the end). */
 void resp_head(const struct resp *w, const struct req *r, struct buf *out);
-
-/* ETags are a hash of what the representation depends on: 64 bits, public inputs only. */
-struct etag {
-    uint64_t h;
-};
-/* Starts with what all share: build, policy version, base URL. */
-struct etag etag_start(const char *policy_version, struct str base);
-void etag_int(struct etag *e, int64_t v);
-void etag_str(struct etag *e, struct str s);
-void etag_set(const struct etag *e, struct resp *w);
-
-/* Writers of JSON members, in the order called: `"key":value` with a comma in front unless it is
- * the first of its object. */
-void put_key(struct buf *b, const char *key);
-/* `{` of an object, with a comma in front where one was before it; the caller closes it. */
-void put_object(struct buf *b);
-void put_text(struct buf *b, const char *key, const char *value); /* NULL or "": null */
-void put_time(struct buf *b, const char *key, int64_t at);        /* -1: null */
-void put_number(struct buf *b, const char *key, int64_t v);
-/* Digits alone; for what is written a hundred times per answer, printf is too slow. */
-void put_digits(struct buf *b, int64_t v);
-/* A link object {"rel":...,"href":base path,"type":"application/json"} with a comma where due. */
-void put_link(struct buf *b, const char *rel, struct str base, const char *path);
 
 #endif

@@ -1,4 +1,6 @@
-/* req: what a route sees of a request. Tests make requests by hand.
+/* req: what a route sees of a request; a front fills it field by field. Headers that only some routes ask
+ * for are looked up in what the web server sent, which has CGI's names for them (HTTP_X_HUB_SIGNATURE).
+ * Nothing here knows FastCGI or the database; tests make requests by hand.
  *
  * Invariants
  *   1. What is decoded is clean UTF-8; nothing is decoded twice.
