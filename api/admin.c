@@ -4,6 +4,7 @@
  * Called by the intake's router and the /admin routes. */
 #include "api/admin.h"
 
+#include "api/put.h"
 #include "core/log.h"
 
 #define KEY_MAX 255 /* bytes of an Idempotency-Key */
@@ -167,4 +168,38 @@ enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, siz
     TRY(json_canon(canon, body, err));
     *ret = body;
     return RC_OK;
+}
+
+/* ---- what GETs and POSTs answer ---------------------------------------------------------------- */
+
+enum rc admin_list_begin(struct admin_list *l, struct req *r, struct resp *w, const char *key,
+                         struct err *err)
+{
+    *l = (struct admin_list){.r = r, .w = w};
+    TRY(param_limit(req_param(r, "limit"), ADMIN_LIST_DEFAULT, ADMIN_LIST_MAX, &l->limit, err));
+    put_object(&w->body);
+    put_key(&w->body, key);
+    buf_byte(&w->body, '[');
+    return RC_OK;
+}
+
+void admin_list_end(struct admin_list *l)
+{
+    buf_puts(&l->w->body, "]}");
+}
+
+void admin_status_url(struct buf *b, const struct req *r, const char *path, const char *id)
+{
+    put_key(b, "status_url");
+    buf_byte(b, '"');
+    buf_str(b, r->base);
+    buf_printf(b, "%s%s\"", path, id);
+}
+
+void admin_accepted(const struct req *r, struct resp *w, const char *path, const char *id)
+{
+    w->status = 202;
+    admin_status_url(&w->body, r, path, id);
+    buf_byte(&w->body, '}');
+    resp_header(w, "Location", "%.*s%s%s", STR_FMT(r->base), path, id);
 }

@@ -35,6 +35,24 @@ MUST_CHECK enum rc admin_body(struct req *r, struct resp *w, const char *const *
                               yyjson_val **ret, size_t *ret_known, struct buf *canon,
                               struct err *err);
 
+/* A list of a route: each callback gets it and writes objects (put_object) into w->body. */
+struct admin_list {
+    struct req *r;
+    struct resp *w;
+    int64_t limit; /* how many are asked for at most */
+};
+#define ADMIN_LIST_DEFAULT 100
+#define ADMIN_LIST_MAX 1000
+/* Reads ?limit=, and begins the body: {"<key>":[ */
+MUST_CHECK enum rc admin_list_begin(struct admin_list *l, struct req *r, struct resp *w,
+                                    const char *key, struct err *err);
+void admin_list_end(struct admin_list *l);
+
+/* "status_url": where the caller hears how it goes on; path ends with a slash. */
+void admin_status_url(struct buf *b, const struct req *r, const char *path, const char *id);
+/* Answers 202: ends the object that the body holds so far with its status_url, the Location too. */
+void admin_accepted(const struct req *r, struct resp *w, const char *path, const char *id);
+
 route_fn checks_post, checks_get;                       /* admin_checks.c */
 route_fn rollbacks_post, rollbacks_get, rollbacks_list; /* admin_rollbacks.c */
 route_fn approvals_post, approvals_list;                /* admin_approvals.c */

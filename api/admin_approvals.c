@@ -8,10 +8,8 @@
  *   4. Without a valid policy.json nobody can tell who may decide: 503.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/approval.h"
-
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
 
 static const char *const FIELDS[] = {"event", "decision", "note"};
 
@@ -22,22 +20,16 @@ static enum rc nothing_waits(struct err *err)
 
 /* ---- GET -------------------------------------------------------------------------------------- */
 
-struct list {
-    struct req *r;
-    struct resp *w;
-    size_t n;
-};
-
 static enum rc put_one(void *ctx, const struct waiting *x, struct err *err)
 {
-    struct list *l = ctx;
+    struct admin_list *l = ctx;
     struct buf *b = &l->w->body;
     struct source s;
     enum rc rc = admin_source_no(l->r, x->src_no, &s, err);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     bool all = s.level < LEVEL_RESTRICTED || l->r->token->scopes & SCOPE_READ_RESTRICTED;
-    buf_puts(b, l->n++ ? ",{" : "{");
+    put_object(b);
     put_text(b, "event", x->id);
     put_text(b, "kind", x->kind);
     put_text(b, "source_id", s.id);
@@ -53,12 +45,10 @@ static enum rc put_one(void *ctx, const struct waiting *x, struct err *err)
 
 enum rc approvals_list(struct req *r, struct resp *w, struct err *err)
 {
-    struct list l = {.r = r, .w = w};
-    int64_t limit;
-    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &limit, err));
-    buf_puts(&w->body, "{\"approvals\":[");
-    TRY(approval_each(r->ledger, limit, put_one, &l, err));
-    buf_puts(&w->body, "]}");
+    struct admin_list l;
+    TRY(admin_list_begin(&l, r, w, "approvals", err));
+    TRY(approval_each(r->ledger, l.limit, put_one, &l, err));
+    admin_list_end(&l);
     return RC_OK;
 }
 

@@ -8,10 +8,12 @@
  *   4. Nothing is accepted that there is no room for: 503 while the inbox is full.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 
 #include "ledger/inbox.h"
 
 #define CHECK_ID_MAX 47
+#define PATH "/admin/checks/"
 
 static const char *const FIELDS[] = {"source", "url", "trigger", "all"};
 
@@ -69,20 +71,6 @@ static enum rc check_target(struct req *r, const struct wish *x, struct err *err
     return RC_OK;
 }
 
-static void put_accepted(struct req *r, struct resp *w, const char *id)
-{
-    char path[96];
-    snprintf(path, sizeof path, "/admin/checks/%s", id);
-    w->status = 202;
-    buf_byte(&w->body, '{');
-    put_text(&w->body, "check_id", id);
-    put_key(&w->body, "status_url");
-    buf_byte(&w->body, '"');
-    buf_str(&w->body, r->base);
-    buf_printf(&w->body, "%s\"}", path);
-    resp_header(w, "Location", "%.*s%s", STR_FMT(r->base), path);
-}
-
 enum rc checks_post(struct req *r, struct resp *w, struct err *err)
 {
     struct wish x = {0};
@@ -97,7 +85,9 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
     TRY(inbox_room(r->ledger, r->inst->conf.inbox_max, err));
     TRY(request_add(r->ledger, r->token, buf_view(&canon), key.p ? key : STR(""), r->now, id,
                     &repeated, err));
-    put_accepted(r, w, id);
+    put_object(&w->body);
+    put_text(&w->body, "check_id", id);
+    admin_accepted(r, w, PATH, id);
     return RC_OK;
 }
 
@@ -141,10 +131,8 @@ static void put_status(struct req *r, struct resp *w, const struct check_request
     put_text(b, "detail", counts ? c->detail : "");
     put_time(b, "created_at", c->created_at);
     put_time(b, "finished_at", c->finished_at);
-    put_key(b, "status_url");
-    buf_byte(b, '"');
-    buf_str(b, r->base);
-    buf_printf(b, "/admin/checks/%s\"}", c->id);
+    admin_status_url(b, r, PATH, c->id);
+    buf_byte(b, '}');
 }
 
 static bool is_check_id(struct str id)

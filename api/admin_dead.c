@@ -5,10 +5,8 @@
  *   2. Candidates of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/deadletter.h"
-
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
 
 static const char *const FIELDS[] = {"event", "action", "reason"};
 
@@ -31,20 +29,14 @@ static void put_letter(struct buf *b, const struct candidate *c, const struct so
     put_time(b, "received_at", c->received_at);
 }
 
-struct list {
-    struct req *r;
-    struct resp *w;
-    size_t n;
-};
-
 static enum rc put_one(void *ctx, const struct candidate *c, struct err *err)
 {
-    struct list *l = ctx;
+    struct admin_list *l = ctx;
     struct source s;
     enum rc rc = admin_source_no(l->r, c->src_no, &s, err);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
-    buf_puts(&l->w->body, l->n++ ? ",{" : "{");
+    put_object(&l->w->body);
     put_letter(&l->w->body, c, &s);
     buf_byte(&l->w->body, '}');
     return RC_OK;
@@ -52,21 +44,19 @@ static enum rc put_one(void *ctx, const struct candidate *c, struct err *err)
 
 enum rc dead_list(struct req *r, struct resp *w, struct err *err)
 {
-    struct list l = {.r = r, .w = w};
-    int64_t limit;
-    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &limit, err));
-    buf_puts(&w->body, "{\"dead_letters\":[");
-    TRY(inbox_each(r->ledger, "dead", limit, put_one, &l, err));
-    buf_puts(&w->body, "]}");
+    struct admin_list l;
+    TRY(admin_list_begin(&l, r, w, "dead_letters", err));
+    TRY(inbox_each(r->ledger, "dead", l.limit, put_one, &l, err));
+    admin_list_end(&l);
     return RC_OK;
 }
 
 static enum rc put_run(void *ctx, const struct dead_run *d, struct err *err)
 {
-    struct list *l = ctx;
+    struct admin_list *l = ctx;
     struct buf *b = &l->w->body;
     (void)err;
-    buf_puts(b, l->n++ ? ",{" : "{");
+    put_object(b);
     put_text(b, "run_id", d->run_id);
     put_text(b, "reason", d->reason);
     put_time(b, "started_at", d->started_at);
@@ -87,7 +77,7 @@ static enum rc find(struct req *r, const char *event, struct candidate *c, struc
 
 enum rc dead_one(struct req *r, struct resp *w, struct err *err)
 {
-    struct list l = {.r = r, .w = w};
+    struct admin_list l = {.r = r, .w = w};
     struct candidate c;
     struct source s;
     TRY(find(r, arena_str(r->arena, r->path_vars[0]), &c, &s, err));

@@ -8,11 +8,11 @@
  *      may know of those. A replay of one that the caller may not know of answers like one that never was.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "core/clock.h"
 #include "ledger/replays.h"
 
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
+#define PATH "/admin/replays/"
 
 static const char *const FIELDS[] = {"since", "until", "source", "approved_by"};
 
@@ -52,14 +52,6 @@ static enum rc read_wish(struct req *r, struct resp *w, struct replay_wish *ret,
     return RC_OK;
 }
 
-static void put_url(struct buf *b, const struct req *r, const char *id)
-{
-    put_key(b, "status_url");
-    buf_byte(b, '"');
-    buf_str(b, r->base);
-    buf_printf(b, "/admin/replays/%s\"", id);
-}
-
 enum rc replays_post(struct req *r, struct resp *w, struct err *err)
 {
     struct replay_wish wish = {0};
@@ -69,12 +61,9 @@ enum rc replays_post(struct req *r, struct resp *w, struct err *err)
     TRY(admin_key(r, err));
     TRY(read_wish(r, w, &wish, &canon, err));
     TRY(replays_ask(r->ledger, &wish, r->now, id, err));
-    w->status = 202;
-    buf_byte(&w->body, '{');
+    put_object(&w->body);
     put_text(&w->body, "replay_id", id);
-    put_url(&w->body, r, id);
-    buf_byte(&w->body, '}');
-    resp_header(w, "Location", "%.*s/admin/replays/%s", STR_FMT(r->base), id);
+    admin_accepted(r, w, PATH, id);
     return RC_OK;
 }
 
@@ -94,7 +83,7 @@ static void put_replay(struct buf *b, const struct req *r, const struct replay_r
 {
     bool all = r->token->scopes & SCOPE_READ_RESTRICTED;
     bool shown = all || (s && s->level < LEVEL_RESTRICTED);
-    buf_byte(b, '{');
+    put_object(b);
     put_text(b, "replay_id", x->id);
     put_text(b, "state", x->state);
     put_time(b, "since", x->since);
@@ -108,7 +97,7 @@ static void put_replay(struct buf *b, const struct req *r, const struct replay_r
     put_text(b, "detail", shown ? x->detail : NULL);
     put_time(b, "created_at", x->created_at);
     put_time(b, "finished_at", x->finished_at);
-    put_url(b, r, x->id);
+    admin_status_url(b, r, PATH, x->id);
     buf_byte(b, '}');
 }
 
@@ -141,33 +130,23 @@ enum rc replays_one(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-struct list {
-    struct req *r;
-    struct resp *w;
-    size_t n;
-};
-
 static enum rc put_one(void *ctx, const struct replay_request *x, struct err *err)
 {
-    struct list *l = ctx;
+    struct admin_list *l = ctx;
     struct source s;
     const struct source *of;
     enum rc rc = source_of(l->r, x, &s, &of, err);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
-    if (l->n++)
-        buf_byte(&l->w->body, ',');
     put_replay(&l->w->body, l->r, x, of);
     return RC_OK;
 }
 
 enum rc replays_list(struct req *r, struct resp *w, struct err *err)
 {
-    struct list l = {.r = r, .w = w};
-    int64_t limit;
-    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &limit, err));
-    buf_puts(&w->body, "{\"replays\":[");
-    TRY(replays_each(r->ledger, limit, put_one, &l, err));
-    buf_puts(&w->body, "]}");
+    struct admin_list l;
+    TRY(admin_list_begin(&l, r, w, "replays", err));
+    TRY(replays_each(r->ledger, l.limit, put_one, &l, err));
+    admin_list_end(&l);
     return RC_OK;
 }

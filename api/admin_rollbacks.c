@@ -7,10 +7,10 @@
  *   3. Changes of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/rollback.h"
 
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
+#define PATH "/admin/rollbacks/"
 
 static const char *const FIELDS[] = {"delta", "reason"};
 
@@ -73,14 +73,6 @@ static enum rc ask_for(struct req *r, struct resp *w, const struct rollback_ask 
     return rc;
 }
 
-static void put_url(struct buf *b, const struct req *r, const char *id)
-{
-    put_key(b, "status_url");
-    buf_byte(b, '"');
-    buf_str(b, r->base);
-    buf_printf(b, "/admin/rollbacks/%s\"", id);
-}
-
 enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
 {
     struct rollback_ask ask = {0};
@@ -90,12 +82,9 @@ enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
     TRY(admin_key(r, err));
     TRY(read_ask(r, w, &ask, &canon, err));
     TRY(ask_for(r, w, &ask, id, err));
-    w->status = 202;
-    buf_byte(&w->body, '{');
+    put_object(&w->body);
     put_text(&w->body, "rollback_id", id);
-    put_url(&w->body, r, id);
-    buf_byte(&w->body, '}');
-    resp_header(w, "Location", "%.*s/admin/rollbacks/%s", STR_FMT(r->base), id);
+    admin_accepted(r, w, PATH, id);
     return RC_OK;
 }
 
@@ -104,7 +93,7 @@ enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
 static void put_rollback(struct buf *b, const struct req *r, const struct rollback *x,
                          const struct source *s)
 {
-    buf_byte(b, '{');
+    put_object(b);
     put_text(b, "rollback_id", x->id);
     put_text(b, "state", x->state);
     put_text(b, "source_id", s->id);
@@ -115,7 +104,7 @@ static void put_rollback(struct buf *b, const struct req *r, const struct rollba
     put_text(b, "detail", x->detail);
     put_time(b, "created_at", x->created_at);
     put_time(b, "finished_at", x->ended_at);
-    put_url(b, r, x->id);
+    admin_status_url(b, r, PATH, x->id);
     buf_byte(b, '}');
 }
 
@@ -135,33 +124,23 @@ enum rc rollbacks_get(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-struct list {
-    struct req *r;
-    struct resp *w;
-    size_t n;
-};
-
 /* One of a source that the caller may not know of is passed over. */
 static enum rc put_one(void *ctx, const struct rollback *x, struct err *err)
 {
-    struct list *l = ctx;
+    struct admin_list *l = ctx;
     struct source s;
     enum rc rc = admin_source_no(l->r, x->src_no, &s, err);
     if (rc != RC_OK)
         return rc == RC_NOT_FOUND ? RC_OK : rc;
-    if (l->n++)
-        buf_byte(&l->w->body, ',');
     put_rollback(&l->w->body, l->r, x, &s);
     return RC_OK;
 }
 
 enum rc rollbacks_list(struct req *r, struct resp *w, struct err *err)
 {
-    struct list l = {.r = r, .w = w};
-    int64_t limit;
-    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &limit, err));
-    buf_puts(&w->body, "{\"rollbacks\":[");
-    TRY(rollback_each(r->ledger, limit, put_one, &l, err));
-    buf_puts(&w->body, "]}");
+    struct admin_list l;
+    TRY(admin_list_begin(&l, r, w, "rollbacks", err));
+    TRY(rollback_each(r->ledger, l.limit, put_one, &l, err));
+    admin_list_end(&l);
     return RC_OK;
 }

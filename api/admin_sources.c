@@ -12,10 +12,10 @@
  *      lowered one waits for a second person (/admin/approvals).
  * Called by the intake's router. */
 #include "api/admin.h"
+#include "api/put.h"
 #include "ledger/order.h"
 
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
+#define PATH "/admin/sources/"
 #define WHOLE_MAX (16u << 20) /* bytes of a page: then it ends early */
 
 /* Of any other level something is withheld: of a generalized one its address. */
@@ -49,7 +49,7 @@ static void put_source(struct req *r, struct buf *b, const char *id, const struc
                        const struct order *o)
 {
     bool all = s && sees_all(r, s->level);
-    buf_byte(b, '{');
+    put_object(b);
     put_text(b, "id", id);
     put_text(b, "title", s ? s->title : NULL);
     put_text(b, "collection", s ? s->collection : NULL);
@@ -84,8 +84,7 @@ static enum rc put_one(void *ctx, const struct source *s, struct err *err)
         p->more = true;
         return RC_GONE; /* enough: not an error of anybody */
     }
-    if (p->n++)
-        buf_byte(&p->w->body, ',');
+    p->n++;
     enum rc rc = order_of(p->r->ledger, p->r->arena, s->id, &o, &none);
     if (rc != RC_OK && rc != RC_NOT_FOUND)
         return err_set(err, rc, "", "%s", none.msg);
@@ -117,7 +116,7 @@ enum rc sources_declared(struct req *r, struct resp *w, struct err *err)
     struct page p = {.r = r, .w = w};
     char path[128];
     int64_t after = 0;
-    TRY(param_limit(req_param(r, "limit"), LIST_DEFAULT, LIST_MAX, &p.limit, err));
+    TRY(param_limit(req_param(r, "limit"), ADMIN_LIST_DEFAULT, ADMIN_LIST_MAX, &p.limit, err));
     TRY(after_no(r, &after, err));
     buf_puts(&w->body, "{\"sources\":[");
     enum rc rc = source_each(r->ledger, after, put_one, &p, err);
@@ -187,15 +186,10 @@ static enum rc accept(struct req *r, struct resp *w, struct order_ask *ask, stru
     ask->key = r->idempotency_key;
     ask->body = buf_view(canon);
     TRY(order_add(r->ledger, ask, r->now, id, err));
-    w->status = 202;
-    buf_byte(&w->body, '{');
+    put_object(&w->body);
     put_text(&w->body, "order_id", id);
     put_text(&w->body, "source_id", ask->source_id);
-    put_key(&w->body, "status_url");
-    buf_byte(&w->body, '"');
-    buf_str(&w->body, r->base);
-    buf_printf(&w->body, "/admin/sources/%s\"}", ask->source_id);
-    resp_header(w, "Location", "%.*s/admin/sources/%s", STR_FMT(r->base), ask->source_id);
+    admin_accepted(r, w, PATH, ask->source_id);
     return RC_OK;
 }
 

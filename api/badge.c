@@ -5,6 +5,8 @@
  * Called by the route table and by badge_sum. */
 #include "api/badge.h"
 
+#include "api/conditional.h"
+#include "api/put.h"
 #include "api/xml.h"
 
 #define NAME "freshness" /* the left half of every badge */

@@ -6,7 +6,9 @@
  * Called by the route table. */
 #include "api/dcat.h"
 
+#include "api/conditional.h"
 #include "api/negotiate.h"
+#include "api/put.h"
 #include "ledger/public_catalog.h"
 #include "ledger/public_items.h"
 

@@ -12,6 +12,7 @@
 #ifndef FRESHET_API_DCAT_H
 #define FRESHET_API_DCAT_H
 
+#include "api/conditional.h"
 #include "api/rdf.h"
 #include "api/route.h"
 

@@ -1,4 +1,5 @@
 /* dcat_model: a dataset as its public rows tell it. */
+#include "api/conditional.h"
 #include "api/dcat.h"
 
 #include <stdlib.h>

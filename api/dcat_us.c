@@ -1,5 +1,6 @@
 /* dcat_us: a dataset as DCAT-US 1.1, which harvesters read today, and 3.0 (plain keys, byteSize a string). */
 #include "api/dcat.h"
+#include "api/put.h"
 
 /* A text with its base marks replaced. */
 static void put_marked(struct buf *b, const char *key, struct str base, const char *text)

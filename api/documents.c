@@ -6,6 +6,8 @@
  * Called by the route table. */
 #include "api/documents.h"
 
+#include "api/conditional.h"
+
 #define DELTA_ID_MAX 64
 
 enum rc document_put(struct req *r, struct resp *w, const struct public_doc *d, struct err *err)

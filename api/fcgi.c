@@ -37,70 +37,36 @@
 
 /* ---- from parameters to struct req ------------------------------------------------------------ */
 
-struct intake {
-    struct req *r;
-    struct origin origin;
-    struct str length;
-    unsigned seen; /* bits of `once` rows met */
-};
-
-enum place { IN_REQ, IN_ORIGIN, IN_INTAKE };
-
-/* X(parameter, where, member, must be single) */
+/* X(parameter, field) */
 #define PARAMS(X)                                                                                  \
-    X("REQUEST_METHOD", REQ, method, 1)                                                            \
-    X("PATH_INFO", REQ, path, 1)                                                                   \
-    X("QUERY_STRING", REQ, query, 1)                                                               \
-    X("CONTENT_TYPE", REQ, content_type, 1)                                                        \
-    X("CONTENT_LENGTH", INTAKE, length, 1)                                                         \
-    X("REMOTE_ADDR", REQ, remote_addr, 1)                                                          \
-    X("REQUEST_SCHEME", ORIGIN, scheme, 1)                                                         \
-    X("HTTP_HOST", ORIGIN, host, 1)                                                                \
-    X("HTTP_X_FORWARDED_PROTO", ORIGIN, forwarded_proto, 1)                                        \
-    X("HTTP_X_FORWARDED_HOST", ORIGIN, forwarded_host, 1)                                          \
-    X("HTTP_AUTHORIZATION", REQ, authorization, 1)                                                 \
-    X("HTTP_IDEMPOTENCY_KEY", REQ, idempotency_key, 1)                                             \
-    X("HTTP_IF_NONE_MATCH", REQ, if_none_match, 0)                                                 \
-    X("HTTP_IF_MODIFIED_SINCE", REQ, if_modified_since, 0)                                         \
-    X("HTTP_ACCEPT", REQ, accept, 0)
+    X("REQUEST_METHOD", METHOD)                                                                    \
+    X("PATH_INFO", PATH)                                                                           \
+    X("QUERY_STRING", QUERY)                                                                       \
+    X("CONTENT_TYPE", CONTENT_TYPE)                                                                \
+    X("CONTENT_LENGTH", CONTENT_LENGTH)                                                            \
+    X("REMOTE_ADDR", REMOTE_ADDR)                                                                  \
+    X("REQUEST_SCHEME", SCHEME)                                                                    \
+    X("HTTP_HOST", HOST)                                                                           \
+    X("HTTP_X_FORWARDED_PROTO", FORWARDED_PROTO)                                                   \
+    X("HTTP_X_FORWARDED_HOST", FORWARDED_HOST)                                                     \
+    X("HTTP_AUTHORIZATION", AUTHORIZATION)                                                         \
+    X("HTTP_IDEMPOTENCY_KEY", IDEMPOTENCY_KEY)                                                     \
+    X("HTTP_IF_NONE_MATCH", IF_NONE_MATCH)                                                         \
+    X("HTTP_IF_MODIFIED_SINCE", IF_MODIFIED_SINCE)                                                 \
+    X("HTTP_ACCEPT", ACCEPT)
 
 static const struct {
     struct str name;
-    size_t offset;
-    enum place place;
-    bool once;
+    enum req_field field;
 } table[] = {
-#define OFFSET_REQ(m) offsetof(struct req, m)
-#define OFFSET_ORIGIN(m) offsetof(struct origin, m)
-#define OFFSET_INTAKE(m) offsetof(struct intake, m)
-#define X(param, where, member, single)                                                            \
-    {{"" param, sizeof(param) - 1}, OFFSET_##where(member), IN_##where, single},
+#define X(param, field) {{"" param, sizeof(param) - 1}, FIELD_##field},
     PARAMS(X)
 #undef X
 };
 
-static struct str *member_of(struct intake *in, size_t row)
+static void take_env(struct req *r, char **env)
 {
-    char *at = table[row].place == IN_REQ      ? (char *)in->r
-               : table[row].place == IN_ORIGIN ? (char *)&in->origin
-                                               : (char *)in;
-    return (struct str *)(void *)(at + table[row].offset);
-}
-
-/* The first of several wins where several are allowed: the others can only cost a 304. */
-static void take(struct intake *in, size_t row, struct str value)
-{
-    unsigned bit = 1u << row;
-    if ((in->seen & bit) && table[row].once)
-        in->r->refused = "A header that must be single was sent twice.";
-    if (!(in->seen & bit))
-        *member_of(in, row) = value;
-    in->seen |= bit;
-}
-
-static void take_env(struct intake *in, char **env)
-{
-    in->r->params_raw = env;
+    r->params_raw = env;
     for (; *env; env++) {
         const char *eq = strchr(*env, '=');
         if (!eq)
@@ -108,21 +74,8 @@ static void take_env(struct intake *in, char **env)
         struct str name = {*env, (size_t)(eq - *env)};
         for (size_t i = 0; i < ARRAY_LEN(table); i++)
             if (str_eq(name, table[i].name))
-                take(in, i, str_of(eq + 1));
+                req_take_field(r, table[i].field, str_of(eq + 1));
     }
-}
-
-/* What is still to be said about a request whose parameters are in. */
-static void complete(struct intake *in, const struct fcgi *f)
-{
-    struct req *r = in->r;
-    struct err err = {0};
-    in->origin.remote_addr = r->remote_addr;
-    r->base = STR("http://127.0.0.1");
-    if (http_base(r->arena, f->conf, &in->origin, &r->base, &err) != RC_OK && !r->refused)
-        r->refused = "The Host header is not a host name.";
-    if (r->query.n > 0 && r->query.p[0] == '?')
-        r->query = (struct str){r->query.p + 1, r->query.n - 1};
 }
 
 /* ---- body ------------------------------------------------------------------------------------- */
@@ -142,12 +95,11 @@ static int read_stdin(void *from, char *p, int n)
 }
 
 /* Reads up to the length that was announced, keeps it when it is not too large. */
-static void take_body(const struct fcgi *f, struct intake *in, read_fn *get, void *from)
+static void take_body(const struct fcgi *f, struct req *r, read_fn *get, void *from)
 {
     static char chunk[CHUNK];
-    struct req *r = in->r;
     int64_t length = 0;
-    if (in->length.n > 0 && (str_to_i64(in->length, &length) != RC_OK || length < 0))
+    if (r->content_length.n > 0 && (str_to_i64(r->content_length, &length) != RC_OK || length < 0))
         r->refused = "The Content-Length is not a number.";
     r->body_too_large = length > (int64_t)f->body_max;
     char *keep = length > 0 && !r->body_too_large ? arena_alloc(r->arena, (size_t)length) : NULL;
@@ -181,11 +133,13 @@ static void read_to_end(struct req *r, FCGX_Stream *in)
 
 /* ---- one request ------------------------------------------------------------------------------ */
 
-static void answer(const struct fcgi *f, struct intake *in, struct resp *w)
+static void answer(const struct fcgi *f, struct req *r, struct resp *w)
 {
     resp_clear(w);
-    complete(in, f);
-    f->answer(f->ctx, in->r, w);
+    req_set_base(r, f->conf);
+    if (r->query.n > 0 && r->query.p[0] == '?')
+        r->query = (struct str){r->query.p + 1, r->query.n - 1};
+    f->answer(f->ctx, r, w);
 }
 
 static bool sends_body(const struct req *r, const struct resp *w)
@@ -286,13 +240,12 @@ static bool send_answer(const struct server *s, const struct slot *t, bool with_
 
 static void read_request(const struct server *s, struct slot *t)
 {
-    struct intake in = {.r = &t->r};
     arena_reset(&t->arena);
     t->r = (struct req){.arena = &t->arena};
-    take_env(&in, t->q.envp);
-    take_body(s->f, &in, read_fcgx, t->q.in);
+    take_env(&t->r, t->q.envp);
+    take_body(s->f, &t->r, read_fcgx, t->q.in);
     read_to_end(&t->r, t->q.in);
-    answer(s->f, &in, &t->w);
+    answer(s->f, &t->r, &t->w);
 }
 
 /* False when the connection is over. */
@@ -554,7 +507,6 @@ bool fcgi_is_cgi(void)
 int fcgi_cgi(const struct fcgi *f)
 {
     struct req r = {.arena = f->arena};
-    struct intake in = {.r = &r};
     struct resp w;
     struct buf head;
     resp_init(&w);
@@ -562,10 +514,10 @@ int fcgi_cgi(const struct fcgi *f)
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         const char *value = env_get(table[i].name.p);
         if (value)
-            take(&in, i, str_of(value));
+            req_take_field(&r, table[i].field, str_of(value));
     }
-    take_body(f, &in, read_stdin, NULL);
-    answer(f, &in, &w);
+    take_body(f, &r, read_stdin, NULL);
+    answer(f, &r, &w);
     if (w.later)
         f->settle(f->ctx, &(struct unsettled){&r, &w}, 1);
     resp_head(&w, &r, &head);

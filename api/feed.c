@@ -7,6 +7,7 @@
  * Called by the route table and by the command line. */
 #include "api/feed.h"
 
+#include "api/conditional.h"
 #include "api/negotiate.h"
 #include "api/prov.h"
 #include "core/clock.h"

@@ -10,6 +10,7 @@
 #ifndef FRESHET_API_FEED_H
 #define FRESHET_API_FEED_H
 
+#include "api/conditional.h"
 #include "api/route.h"
 #include "ledger/public.h"
 

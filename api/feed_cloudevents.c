@@ -1,6 +1,7 @@
 /* feed_cloudevents: a batch of CloudEvents 1.0. `sequence` has 20 digits, so that it sorts as text; `time`
  * is left out where the level shows the day only. */
 #include "api/feed_formats.h"
+#include "api/put.h"
 
 #define EVENT_TYPE "org.freshet.change.v1"
 

@@ -1,6 +1,7 @@
 /* feed_csv: one row per entry, RFC 4180, the columns below. A text that a spreadsheet would take for a
  * formula gets an apostrophe in front. */
 #include "api/feed_formats.h"
+#include "api/put.h"
 
 static const char *const columns[] = {
     "change_event_id", "change_type", "change_class",       "source_id",    "collection",

@@ -1,5 +1,6 @@
 /* feed_json: the body of /changes as the contract has it. Rows are copied, not read. */
 #include "api/feed_formats.h"
+#include "api/put.h"
 
 void feed_put_entry(struct buf *out, int64_t seq, struct str doc, struct str base)
 {

@@ -6,6 +6,8 @@
  * Called by the route table and by badge. */
 #include "api/freshness.h"
 
+#include "api/conditional.h"
+#include "api/put.h"
 #include "core/clock.h"
 
 #define LIST_LIMIT_DEFAULT 100

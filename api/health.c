@@ -6,6 +6,7 @@
  *   2. A 503 names every part that is not ready.
  * Called by the route table. */
 #include "api/documents.h"
+#include "api/put.h"
 #include "api/stream_stat.h"
 
 #define HEARTBEAT_MAX_MS 30000 /* several missed beats, not one that came late */

@@ -4,6 +4,7 @@
 #include "api/hooks.h"
 
 #include "api/hook.h"
+#include "api/put.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/rsa.h"

@@ -4,6 +4,7 @@
  * Called by the route table and by cli/cmd_docs.c. */
 #include "api/openapi.h"
 
+#include "api/conditional.h"
 #include "core/version.h"
 #include "ledger/request.h"
 

@@ -5,6 +5,7 @@
  * Called by the route table. */
 #include "api/prov.h"
 
+#include "api/conditional.h"
 #include "api/negotiate.h"
 #include "ledger/public.h"
 

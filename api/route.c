@@ -7,6 +7,7 @@
  * Called by service and by tests. */
 #include "api/route.h"
 
+#include "api/conditional.h"
 #include "core/log.h"
 
 /* ---- matching --------------------------------------------------------------------------------- */

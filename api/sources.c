@@ -5,7 +5,9 @@
  *   2. Health and the next window are read beside the description, not stored in it: they move with
  *      every check and with the clock. ledger/health.h and ledger/calendar.h decide.
  * Called by the route table. */
+#include "api/conditional.h"
 #include "api/documents.h"
+#include "api/put.h"
 #include "ledger/calendar.h"
 #include "ledger/health.h"
 

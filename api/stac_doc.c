@@ -1,4 +1,5 @@
 /* stac_doc: pieces that several routes write: links, items, collections, a selection of fields. */
+#include "api/conditional.h"
 #include "api/stac.h"
 
 #include "core/clock.h"

@@ -4,6 +4,7 @@
  *   1. One row more than the page is read: whether there is a next page is known, not guessed.
  *   2. Going back reads in the other direction; the page is turned before it leaves.
  *   3. Items go from the ledger into the one output buffer, without a copy between. */
+#include "api/conditional.h"
 #include "api/stac.h"
 #include "api/prov.h"
 

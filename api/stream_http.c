@@ -113,69 +113,46 @@ static void wake(struct stream_http *h, struct stream_client *c)
 
 /* ---- from a connection to struct req ------------------------------------------------------------ */
 
-struct intake {
-    struct req r;
-    struct origin origin;
-    unsigned seen;
-};
-
 static const struct {
     const char *name;
-    size_t offset;
-    bool once;
+    enum req_field field;
 } headers[] = {
-#define ROW(name, member, once)                                                                    \
-    {                                                                                              \
-        name, offsetof(struct intake, member), once                                                \
-    }
-    ROW("Host", origin.host, true),
-    ROW("X-Freshet-Scheme", origin.scheme, true),
-    ROW("X-Freshet-Remote-Addr", r.remote_addr, true),
-    ROW("X-Forwarded-Proto", origin.forwarded_proto, true),
-    ROW("X-Forwarded-Host", origin.forwarded_host, true),
-    ROW("Last-Event-ID", r.last_event_id, true),
-    ROW("Accept", r.accept, false),
-    ROW("If-None-Match", r.if_none_match, false),
-    ROW("If-Modified-Since", r.if_modified_since, false),
-#undef ROW
+    {"Host", FIELD_HOST},
+    {"X-Freshet-Scheme", FIELD_SCHEME},
+    {"X-Freshet-Remote-Addr", FIELD_REMOTE_ADDR},
+    {"X-Forwarded-Proto", FIELD_FORWARDED_PROTO},
+    {"X-Forwarded-Host", FIELD_FORWARDED_HOST},
+    {"Last-Event-ID", FIELD_LAST_EVENT_ID},
+    {"Accept", FIELD_ACCEPT},
+    {"If-None-Match", FIELD_IF_NONE_MATCH},
+    {"If-Modified-Since", FIELD_IF_MODIFIED_SINCE},
 };
 
 static enum MHD_Result take_header(void *ctx, enum MHD_ValueKind kind, const char *key,
                                    const char *value)
 {
-    struct intake *in = ctx;
     (void)kind;
-    for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
-        if (!str_ieq(str_of(key), str_of(headers[i].name)))
-            continue;
-        if ((in->seen & 1u << i) && headers[i].once)
-            in->r.refused = "A header that must be single was sent twice.";
-        if (!(in->seen & 1u << i))
-            *(struct str *)(void *)((char *)in + headers[i].offset) = str_of(value);
-        in->seen |= 1u << i;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(headers); i++)
+        if (str_ieq(str_of(key), str_of(headers[i].name)))
+            req_take_field(ctx, headers[i].field, str_of(value));
     return MHD_YES;
 }
 
 static void read_request(struct stream_http *h, const struct stream_client *c, const char *method,
-                         struct intake *in)
+                         struct req *r)
 {
     struct stream_feed *f = h->o.feed;
     struct str uri = str_of(c->uri);
-    struct err err = {0};
     arena_reset(&h->arena);
-    *in = (struct intake){.r = {.arena = &h->arena, .inst = f->inst, .ledger = f->ledger}};
-    MHD_get_connection_values(c->conn, MHD_HEADER_KIND, take_header, in);
-    (void)str_next(&uri, '?', &in->r.path);
-    in->r.query = uri;
-    in->r.method = str_of(method);
-    in->r.now = clock_now();
-    in->origin.remote_addr = in->r.remote_addr;
-    in->r.base = STR("http://127.0.0.1");
-    if (http_base(&h->arena, &f->inst->conf, &in->origin, &in->r.base, &err) != RC_OK)
-        in->r.refused = "The Host header is not a host name.";
-    in->r.waited = c->asked && c->polls;
-    in->r.tip = c->tip;
+    *r = (struct req){.arena = &h->arena, .inst = f->inst, .ledger = f->ledger};
+    MHD_get_connection_values(c->conn, MHD_HEADER_KIND, take_header, r);
+    (void)str_next(&uri, '?', &r->path);
+    r->query = uri;
+    r->method = str_of(method);
+    r->now = clock_now();
+    req_set_base(r, &f->inst->conf);
+    r->waited = c->asked && c->polls;
+    r->tip = c->tip;
 }
 
 /* ---- answers ---------------------------------------------------------------------------------- */
@@ -343,34 +320,34 @@ static void make_page(struct stream_http *h, struct req *r, bool streams)
 
 static enum MHD_Result begin(struct stream_http *h, struct stream_client *c, const char *method)
 {
-    struct intake in;
+    struct req r;
     struct err ignored;
     (void)stream_feed_look(h->o.feed); /* opens the ledger; without one the route says 503 */
-    read_request(h, c, method, &in);
-    bool readable = req_parse_query(&in.r, &ignored) == RC_OK;
-    bool streams = !readable || stream_is_wanted(&in.r);
+    read_request(h, c, method, &r);
+    bool readable = req_parse_query(&r, &ignored) == RC_OK;
+    bool streams = !readable || stream_is_wanted(&r);
     c->asked = true;
-    make_page(h, &in.r, streams);
+    make_page(h, &r, streams);
     bool good = h->w.status == 200 || h->w.status == 304;
     if (good && h->n_streams + h->n_polls >= h->o.clients_max)
-        say_full(h, &in.r);
-    else if (h->w.status == 200 && streams && str_is(in.r.method, "GET"))
-        return start_stream(h, c, &in.r);
-    else if (!streams && start_poll(h, c, &in.r))
+        say_full(h, &r);
+    else if (h->w.status == 200 && streams && str_is(r.method, "GET"))
+        return start_stream(h, c, &r);
+    else if (!streams && start_poll(h, c, &r))
         return MHD_YES;
-    return send_page(h, c, &in.r);
+    return send_page(h, c, &r);
 }
 
 /* The wait is over: something came, or the time has passed. */
 static enum MHD_Result end_poll(struct stream_http *h, struct stream_client *c, const char *method)
 {
-    struct intake in;
+    struct req r;
     if (c->gone)
         return MHD_NO;
     (void)stream_feed_look(h->o.feed);
-    read_request(h, c, method, &in);
-    make_page(h, &in.r, false);
-    return send_page(h, c, &in.r);
+    read_request(h, c, method, &r);
+    make_page(h, &r, false);
+    return send_page(h, c, &r);
 }
 
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char *url,

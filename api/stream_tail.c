@@ -2,6 +2,7 @@
 #include "api/stream_tail.h"
 
 #include <stdlib.h>
+#include "api/put.h"
 
 #define EVENT_MAX (2u << 20) /* the longest entry has some ten KiB */
 

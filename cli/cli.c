@@ -23,7 +23,7 @@ static void finish_line(const char *msg)
     fputs(ended ? "\n" : ".\n", stderr);
 }
 
-int cli_fail(struct cli *c, const char *what)
+int cli_fail_at(const struct cli *c, const char *what)
 {
     const char *msg = *c->err.msg ? c->err.msg : rc_title(c->err.rc);
     fflush(stdout);
@@ -33,6 +33,11 @@ int cli_fail(struct cli *c, const char *what)
     fputs(msg, stderr);
     finish_line(msg);
     return CLI_FAILED;
+}
+
+int cli_fail(const struct cli *c)
+{
+    return cli_fail_at(c, c->command->name);
 }
 
 static void error_line(const char *what, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
@@ -72,7 +77,7 @@ bool cli_instance(struct cli *c)
 {
     if (instance_load(&c->arena, c->dir, &c->inst, &c->err) == RC_OK)
         return true;
-    cli_fail(c, c->command->name);
+    cli_fail(c);
     return false;
 }
 
@@ -82,7 +87,7 @@ bool cli_ledger(struct cli *c)
         return false;
     if (ledger_open(c->inst.dir, LEDGER_WRITE, digest_sha256, &c->ledger, &c->err) == RC_OK)
         return true;
-    cli_fail(c, "ledger");
+    cli_fail_at(c, "ledger");
     return false;
 }
 
@@ -90,6 +95,14 @@ void cli_release(struct cli *c)
 {
     ledger_close(&c->ledger);
     arena_release(&c->arena);
+}
+
+char *cli_path(struct cli *c, const char *path)
+{
+    char *dir = arena_strdup(&c->arena, path);
+    for (size_t n = dir ? strlen(dir) : 0; n > 1 && dir[n - 1] == '/'; n--)
+        dir[n - 1] = '\0';
+    return dir;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -131,11 +144,29 @@ int cli_print_json(struct cli *c, const yyjson_mut_doc *d)
 {
     struct str text;
     if (json_write(&c->arena, d, c->tty ? JSON_PRETTY : 0, &text, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     fwrite(text.p, 1, text.n, stdout);
     if (text.n == 0 || text.p[text.n - 1] != '\n')
         putchar('\n');
     return CLI_DONE;
+}
+
+int cli_print_number(struct cli *c, const char *key, int64_t n)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    yyjson_mut_obj_add_int(d, o, key, n);
+    return cli_print_json(c, d);
+}
+
+int cli_print_text(struct cli *c, const char *key, const char *text)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, key, text);
+    return cli_print_json(c, d);
 }
 
 const char *cli_on(const struct cli *c, enum cli_style s)

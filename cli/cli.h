@@ -78,9 +78,13 @@ bool cli_instance(struct cli *c);
 /* The same and opens its ledger in the WRITE role. */
 bool cli_ledger(struct cli *c);
 void cli_release(struct cli *c);
+/* A folder's name without slashes at its end: "backup/" and "backup" are the same. NULL: no memory. */
+char *cli_path(struct cli *c, const char *path);
 
-/* c->err as an error line; returns CLI_FAILED. what: "source add", "ledger", ... */
-int cli_fail(struct cli *c, const char *what);
+/* c->err as an error line that begins with the name of the command; returns CLI_FAILED. */
+int cli_fail(const struct cli *c);
+/* The same where something else is to blame: "ledger", a file. */
+int cli_fail_at(const struct cli *c, const char *what);
 /* An error line of its own; returns CLI_FAILED. */
 int cli_error(const struct cli *c, const char *what, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* An error line about the command line, with a hint to --help; returns CLI_USAGE. */
@@ -93,6 +97,9 @@ void cli_note(const struct cli *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Prints a document: indented for a person, one line for a program. Returns the exit code. */
 int cli_print_json(struct cli *c, const yyjson_mut_doc *d);
+/* The same for a document of one member, {"<key>": 3}; key is a literal. */
+int cli_print_number(struct cli *c, const char *key, int64_t n);
+int cli_print_text(struct cli *c, const char *key, const char *text);
 /* Flushes standard output; CLI_FAILED, with an error line, when it could not be written. */
 int cli_flush(const struct cli *c, int exit_code);
 

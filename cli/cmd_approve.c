@@ -66,7 +66,7 @@ static int run(struct cli *c, bool approve)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (decide(c, approve) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%s", words(c->args[0], approve));
         return CLI_DONE;

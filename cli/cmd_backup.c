@@ -8,21 +8,6 @@
 #include "cli/progress.h"
 #include "handler/backup.h"
 
-struct watch {
-    struct progress line;
-    const struct cli *c;
-    bool begun;
-};
-
-static void watch(void *ctx, int64_t done, int64_t total)
-{
-    struct watch *w = ctx;
-    if (!w->begun)
-        progress_begin(&w->line, w->c, "copying", total);
-    w->begun = true;
-    progress_show(&w->line, done, NULL, 0);
-}
-
 static int print_json(struct cli *c, const char *dir, const struct backup_counts *n)
 {
     yyjson_mut_doc *d = json_doc(&c->arena);
@@ -35,32 +20,22 @@ static int print_json(struct cli *c, const char *dir, const struct backup_counts
     return cli_print_json(c, d);
 }
 
-/* "backup/" and "backup" are the same folder. */
-static char *without_slash(struct cli *c, const char *path)
-{
-    char *dir = arena_strdup(&c->arena, path);
-    for (size_t n = dir ? strlen(dir) : 0; n > 1 && dir[n - 1] == '/'; n--)
-        dir[n - 1] = '\0';
-    return dir;
-}
-
 int cmd_backup(struct cli *c)
 {
     struct backup_counts n = {0};
-    struct watch w = {.c = c};
+    struct progress line = {.c = c, .what = "copying"};
     char size[HUMAN_MAX];
     if (!*c->args[0])
         return cli_usage(c, "the name of the new folder is empty");
     if (!cli_ledger(c))
         return CLI_FAILED;
-    const char *dir = without_slash(c, c->args[0]);
+    const char *dir = cli_path(c, c->args[0]);
     if (!dir)
         return cli_error(c, "backup", "no memory");
-    enum rc rc = backup(c->ledger, &c->inst, dir, watch, &w, &n, &c->err);
-    if (w.begun)
-        progress_end(&w.line);
+    enum rc rc = backup(c->ledger, &c->inst, dir, progress_watch, &line, &n, &c->err);
+    progress_end(&line);
     if (rc != RC_OK)
-        return cli_fail(c, "backup");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, dir, &n);
     printf("%s  %lld objects, %s, %lld of them as links\n", dir, (long long)n.objects,

@@ -136,5 +136,5 @@ int cmd_changes(struct cli *c)
     buf_release(&body);
     c->err = k.page.err;
     arena_release(&k.page.arena);
-    return rc == RC_OK ? CLI_DONE : cli_fail(c, "changes");
+    return rc == RC_OK ? CLI_DONE : cli_fail(c);
 }

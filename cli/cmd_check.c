@@ -421,7 +421,7 @@ static int print_json(struct check *k)
     yyjson_mut_val *root = report_json(&k->report, d);
     if (k->explain.root)
         yyjson_mut_obj_add_val(d, root, "explain", k->explain.root);
-    return report_put_json(&k->report, d, &k->c->err) == RC_OK ? CLI_DONE : cli_fail(k->c, "check");
+    return report_put_json(&k->report, d, &k->c->err) == RC_OK ? CLI_DONE : cli_fail(k->c);
 }
 
 /* `up`, or a handler of its own, which takes the first slot (handler/work.h). */
@@ -485,14 +485,14 @@ static int check(struct check *k)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (collect(k) != RC_OK || run(k) != RC_OK)
-        return cli_fail(c, "check");
+        return cli_fail(c);
     if (k->report.lines.broken)
         return cli_error(
             c, "check",
             "the checks are recorded, but there is no room for a file to print them from");
     bool work = cli_has(c, "wait") && !cli_has(c, "dry-run") && !interrupted;
     if (work && wait_for_work(k) != RC_OK)
-        return cli_fail(c, "check");
+        return cli_fail(c);
     code = c->json ? print_json(k) : print_text(k);
     return code == CLI_DONE ? exit_code(k) : code;
 }

@@ -3,7 +3,7 @@
  * Invariants
  *   1. A value out of its bounds never reaches the file (conf_set_file checks first).
  * Called by main_freshet.c. */
-#include "cli/cli.h"
+#include "cli/rows.h"
 
 static const char *const setting_names[] = {
 #define SETTING_INT(name, def, min, max, help) #name,
@@ -33,7 +33,7 @@ static int print_plain(struct cli *c, const char *json)
 {
     yyjson_val *v = NULL;
     if (json_parse(&c->arena, str_of(json), 0, "the setting", &v, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     puts(yyjson_is_str(v) ? yyjson_get_str(v) : json);
     return CLI_DONE;
 }
@@ -46,7 +46,7 @@ int cmd_config_get(struct cli *c)
     if (!cli_instance(c))
         return CLI_FAILED;
     if (conf_get(&c->arena, &c->inst.conf, c->args[0], &value, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json)
         return print_plain(c, value);
     puts(value);
@@ -63,7 +63,7 @@ int cmd_config_set(struct cli *c)
     if (!path)
         return cli_error(c, c->command->name, "no memory");
     if (conf_set_file(path, c->args[0], c->args[1], &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%s is set. What runs already sees it after a restart of `freshet up`.\n",
                  c->args[0]);
@@ -72,16 +72,10 @@ int cmd_config_set(struct cli *c)
     return cmd_config_get(c);
 }
 
-struct listing {
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
 static void add_table_row(void *ctx, const char *name, const char *value, const char *def,
                           const char *help)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     table_cell(&l->table, name);
     table_cell(&l->table, value);
     table_cell(&l->table, def);
@@ -91,8 +85,8 @@ static void add_table_row(void *ctx, const char *name, const char *value, const 
 static void add_json_row(void *ctx, const char *name, const char *value, const char *def,
                          const char *help)
 {
-    struct listing *l = ctx;
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    struct rows *l = ctx;
+    yyjson_mut_val *o = rows_object(l);
     json_add_str(l->doc, o, "name", name);
     json_add_raw(l->doc, o, "value", str_of(value));
     json_add_raw(l->doc, o, "default", str_of(def));
@@ -101,19 +95,11 @@ static void add_json_row(void *ctx, const char *name, const char *value, const c
 
 int cmd_config_list(struct cli *c)
 {
-    struct listing l = {0};
+    struct rows l;
     if (!cli_instance(c))
         return CLI_FAILED;
-    if (c->json) {
-        l.doc = json_doc(&c->arena);
-        yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-        yyjson_mut_doc_set_root(l.doc, root);
-        l.rows = yyjson_mut_obj_add_arr(l.doc, root, "settings");
-    } else {
-        table_begin(&l.table, c, "setting|value|default|what it does");
-    }
-    enum rc rc = conf_each(&c->arena, &c->inst.conf, c->json ? add_json_row : add_table_row, &l);
-    if (rc != RC_OK || (!c->json && !table_end(&l.table)))
+    rows_begin(&l, c, "settings", "setting|value|default|what it does");
+    if (conf_each(&c->arena, &c->inst.conf, c->json ? add_json_row : add_table_row, &l) != RC_OK)
         return cli_error(c, c->command->name, "no memory");
-    return c->json ? cli_print_json(c, l.doc) : CLI_DONE;
+    return rows_end(&l, RC_OK);
 }

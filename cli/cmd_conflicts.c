@@ -1,23 +1,16 @@
 /* queue conflicts, queue settle: event ids that came a second time with another body (ledger/push.h). They
  * were put aside and are applied by nobody; a person finds out from the provider which is right.
  * Called by main_freshet.c. */
-#include "cli/cli.h"
+#include "cli/rows.h"
 #include "ledger/push.h"
 
 #define SHOWN 50
 #define DIGEST_SHOWN 12 /* digits in the table; JSON has all */
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
-static void add_json(struct listing *l, const struct push_conflict *k, const char *source)
+static void add_json(struct rows *l, const struct push_conflict *k, const char *source)
 {
     char first[SHA256_HEX], sha[SHA256_HEX];
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    yyjson_mut_val *o = rows_object(l);
     sha256_hex(&k->first_sha, first);
     sha256_hex(&k->sha, sha);
     yyjson_mut_obj_add_int(l->doc, o, "number", k->no);
@@ -32,7 +25,7 @@ static void add_json(struct listing *l, const struct push_conflict *k, const cha
 
 static enum rc add_one(void *ctx, const struct push_conflict *k, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     struct source s;
     char sha[SHA256_HEX];
     const char *id = arena_str(&l->c->arena, k->event_id);
@@ -54,25 +47,18 @@ static enum rc add_one(void *ctx, const struct push_conflict *k, struct err *err
 
 int cmd_queue_conflicts(struct cli *c)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+    struct rows l;
     int64_t limit = SHOWN;
     if (!cli_opt_i64(c, "limit", 1, 1000000, &limit))
         return CLI_USAGE;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "conflicts");
-    table_begin(&l.table, c, "number|source|event id|first seen|times|sha256 of the other body");
-    if (push_conflicts(c->ledger, 0, limit, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    if (!table_end(&l.table))
-        return cli_error(c, c->command->name, "no memory");
-    if (l.table.rows > l.table.columns)
+    rows_begin(&l, c, "conflicts",
+               "number|source|event id|first seen|times|sha256 of the other body");
+    int code = rows_end(&l, push_conflicts(c->ledger, 0, limit, add_one, &l, &c->err));
+    if (code == CLI_DONE && rows_shown(&l))
         cli_hint(c, "\nAsk the provider which body is right; then: freshet queue settle NUMBER\n");
-    return CLI_DONE;
+    return code;
 }
 
 int cmd_queue_settle(struct cli *c)
@@ -84,9 +70,9 @@ int cmd_queue_settle(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (push_conflict_drop(c->ledger, no, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
-        return printf("{\"settled\":%lld}\n", (long long)no) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_number(c, "settled", no);
     cli_hint(c, "Settled %lld. Its event id stays known: the other body is refused again.\n",
              (long long)no);
     return CLI_DONE;

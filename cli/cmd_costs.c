@@ -235,6 +235,6 @@ int cmd_costs(struct cli *c)
         return CLI_FAILED;
     begin(&x, false);
     if (measure_asked(&x, y, q) != RC_OK)
-        return cli_fail(c, "costs");
+        return cli_fail(c);
     return end(&x);
 }

@@ -296,7 +296,7 @@ int cmd_diff(struct cli *c)
         return CLI_FAILED;
     if (read_delta(c, &doc) != RC_OK ||
         json_parse(&c->arena, doc, 0, "the delta manifest", &delta, &c->err) != RC_OK)
-        return cli_fail(c, "diff");
+        return cli_fail(c);
     int code = forms[i].print(c, delta);
     bool differs = strcmp(json_member_text(delta, "verdict"), "none") != 0;
     return code == CLI_DONE && differs && cli_has(c, "exit-code") ? CLI_CHANGED : code;

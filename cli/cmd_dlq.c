@@ -1,6 +1,7 @@
 /* dlq: candidates that were given up, and what a person decides on them.
  * Called by main_freshet.c. */
 #include "cli/event.h"
+#include "cli/rows.h"
 #include "core/clock.h"
 #include "ledger/deadletter.h"
 
@@ -8,20 +9,13 @@
 
 /* ---- list -------------------------------------------------------------------------------------- */
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
 static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     struct source s;
     TRY(source_by_no(l->c->ledger, &l->c->arena, cand->src_no, &s, err));
     if (l->c->json) {
-        yyjson_mut_arr_append(l->rows, event_candidate_json(l->doc, cand, s.id));
+        yyjson_mut_arr_append(l->list, event_candidate_json(l->doc, cand, s.id));
         return RC_OK;
     }
     table_cell(&l->table, cand->event_id);
@@ -35,34 +29,27 @@ static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
 
 int cmd_dlq_list(struct cli *c)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+    struct rows l;
     int64_t limit = SHOWN;
     if (!cli_opt_i64(c, "limit", 1, 1000000, &limit))
         return CLI_USAGE;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "dead_letters");
-    table_begin(&l.table, c, "event|source|why|found|detected|tries");
-    if (inbox_each(c->ledger, "dead", limit, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, "dlq list");
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, "dlq list", "no memory");
+    rows_begin(&l, c, "dead_letters", "event|source|why|found|detected|tries");
+    return rows_end(&l, inbox_each(c->ledger, "dead", limit, add_one, &l, &c->err));
 }
 
 /* ---- show -------------------------------------------------------------------------------------- */
 
 static enum rc add_run(void *ctx, const struct dead_run *r, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     (void)err;
     if (!l->c->json) {
         printf("  %s  %-20s %s\n", cli_time(l->c, r->started_at), r->reason, r->run_id);
         return RC_OK;
     }
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    yyjson_mut_val *o = rows_object(l);
     json_add_str(l->doc, o, "run_id", r->run_id);
     json_add_str(l->doc, o, "reason", r->reason);
     json_add_time(l->doc, o, "started_at", r->started_at);
@@ -83,21 +70,21 @@ static void print_letter(struct cli *c, const struct candidate *cand, const stru
 
 int cmd_dlq_show(struct cli *c)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
+    struct rows l = {.c = c, .doc = json_doc(&c->arena)};
     struct candidate cand;
     struct source s;
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (dead_get(c->ledger, &c->arena, c->args[0], &cand, &c->err) != RC_OK ||
         source_by_no(c->ledger, &c->arena, cand.src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, "dlq show");
-    yyjson_mut_val *root = event_candidate_json(l.doc, &cand, s.id);
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "runs");
+        return cli_fail(c);
+    l.root = event_candidate_json(l.doc, &cand, s.id);
+    yyjson_mut_doc_set_root(l.doc, l.root);
+    rows_list(&l, "runs");
     if (!c->json)
         print_letter(c, &cand, &s);
     if (dead_each_run(c->ledger, cand.no, add_run, &l, &c->err) != RC_OK)
-        return cli_fail(c, "dlq show");
+        return cli_fail(c);
     return c->json ? cli_print_json(c, l.doc) : CLI_DONE;
 }
 
@@ -111,7 +98,7 @@ static int decide(struct cli *c, const char *drop)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (dead_decide(c->ledger, &d, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, drop ? "Dropped. It is not tried again.\n"
                          : "Ready again. A handler runs it next (or: freshet work).\n");

@@ -7,21 +7,6 @@
 #include "cli/human.h"
 #include "cli/progress.h"
 
-struct watch {
-    struct progress line;
-    const struct cli *c;
-    bool begun;
-};
-
-static void watch(void *ctx, int64_t done, int64_t total)
-{
-    struct watch *w = ctx;
-    if (!w->begun)
-        progress_begin(&w->line, w->c, "exporting", total);
-    w->begun = true;
-    progress_show(&w->line, done, NULL, 0);
-}
-
 static int print_json(struct cli *c, const char *dir, const struct export_counts *n)
 {
     yyjson_mut_doc *d = json_doc(&c->arena);
@@ -50,18 +35,10 @@ static bool base_of(struct cli *c, struct str *ret)
            (str_starts(s, STR("http://")) && s.n > 7);
 }
 
-static char *without_slash(struct cli *c, const char *path)
-{
-    char *dir = arena_strdup(&c->arena, path);
-    for (size_t n = dir ? strlen(dir) : 0; n > 1 && dir[n - 1] == '/'; n--)
-        dir[n - 1] = '\0';
-    return dir;
-}
-
 int cmd_export(struct cli *c)
 {
     struct export_counts n = {0};
-    struct watch w = {.c = c};
+    struct progress line = {.c = c, .what = "exporting"};
     struct str base;
     char size[HUMAN_MAX];
     if (!*c->args[0])
@@ -70,14 +47,13 @@ int cmd_export(struct cli *c)
         return CLI_FAILED;
     if (!base_of(c, &base))
         return cli_usage(c, "--base-url must begin with https:// or http://");
-    const char *dir = without_slash(c, c->args[0]);
+    const char *dir = cli_path(c, c->args[0]);
     if (!dir)
         return cli_error(c, "export", "no memory");
-    enum rc rc = export_tree(&c->inst, dir, base, watch, &w, &n, &c->err);
-    if (w.begun)
-        progress_end(&w.line);
+    enum rc rc = export_tree(&c->inst, dir, base, progress_watch, &line, &n, &c->err);
+    progress_end(&line);
     if (rc != RC_OK)
-        return cli_fail(c, "export");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, dir, &n);
     printf("%s  %lld collections, %lld items, %lld changes: %lld files, %s\n", dir,

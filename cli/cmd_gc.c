@@ -75,6 +75,6 @@ int cmd_gc(struct cli *c)
     r.rows = yyjson_mut_arr(r.doc);
     table_begin(&r.table, c, "kind|bytes|path");
     if (gc(c->ledger, &c->inst, clock_now(), dry, take_file, &r, &n, &c->err) != RC_OK)
-        return cli_fail(c, "gc");
+        return cli_fail(c);
     return c->json ? print_json(c, &r, &n, dry) : print_text(c, &r, &n, dry);
 }

@@ -169,7 +169,7 @@ int cmd_init(struct cli *c)
     if (!*dir)
         return cli_usage(c, "the folder has no name. Usage: freshet init DIR");
     if (make_instance(c, dir, &token) != RC_OK)
-        return cli_fail(c, "init");
+        return cli_fail(c);
     if (c->json)
         return print_made_json(c, &token);
     cli_hint(c,

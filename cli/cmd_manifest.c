@@ -162,7 +162,7 @@ static int print_content(struct cli *c, struct str content)
 {
     const char *path = cli_opt(c, "output");
     if (path && file_replace(path, content, 0644, &c->err) != RC_OK)
-        return cli_fail(c, "manifest build");
+        return cli_fail(c);
     if (path)
         return CLI_DONE;
     fwrite(content.p, 1, content.n, stdout);
@@ -190,7 +190,7 @@ int cmd_manifest_build(struct cli *c)
         return CLI_FAILED;
     else
         rc = build_from_network(c, is_url, &content);
-    return rc == RC_OK ? print_content(c, content) : cli_fail(c, "manifest build");
+    return rc == RC_OK ? print_content(c, content) : cli_fail(c);
 }
 
 /* ---- diff ------------------------------------------------------------------------------------ */
@@ -309,7 +309,7 @@ int cmd_manifest_diff(struct cli *c)
         d.rows = yyjson_mut_arr(d.doc);
     if (read_listing(c, c->args[0], &old) != RC_OK || read_listing(c, c->args[1], &now) != RC_OK ||
         listing_diff(&old, &now, take_change, &d, &c->err) != RC_OK)
-        return cli_fail(c, "manifest diff");
+        return cli_fail(c);
     int64_t changes = d.counts[0] + d.counts[1] + d.counts[2];
     if (c->json)
         code = print_diff_json(&d, now.n);

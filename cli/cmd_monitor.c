@@ -101,7 +101,7 @@ static int print_page(struct monitor *m, bool quiet_when_empty)
         table_begin(&m->table, c, "detected|source|change|state|expected|event");
     }
     if (unexpected_each(c->ledger, m->newest, m->since, m->limit, take_one, m, &c->err) != RC_OK)
-        return cli_fail(c, "monitor");
+        return cli_fail(c);
     if (m->found == before && quiet_when_empty)
         return CLI_DONE;
     if (c->json)

@@ -1,6 +1,6 @@
 /* notify: who is told what happened (notify.json), how it stands with them, and what was given up.
  * Called by main_freshet.c. */
-#include "cli/cli.h"
+#include "cli/rows.h"
 #include "core/clock.h"
 #include "handler/notify.h"
 
@@ -17,7 +17,7 @@ static struct subscribers *load(struct cli *c)
     if (!all)
         (void)cli_error(c, c->command->name, "no memory");
     else
-        (void)cli_fail(c, c->command->name);
+        (void)cli_fail(c);
     return NULL;
 }
 
@@ -51,17 +51,10 @@ static enum rc find_stats(void *ctx, const struct delivery_stats *s, struct err 
     return x->stats.why ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for a subscriber");
 }
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
-static void list_json(struct listing *l, const struct subscriber *s, const char *events,
+static void list_json(struct rows *l, const struct subscriber *s, const char *events,
                       const struct delivery_stats *n)
 {
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    yyjson_mut_val *o = rows_object(l);
     json_add_str(l->doc, o, "name", s->name);
     json_add_str(l->doc, o, "format", subscriber_format_name(s->format));
     json_add_str(l->doc, o, "events", events);
@@ -73,7 +66,7 @@ static void list_json(struct listing *l, const struct subscriber *s, const char 
     json_add_str(l->doc, o, "why", n->why);
 }
 
-static enum rc list_one(struct listing *l, const struct subscriber *s, struct err *err)
+static enum rc list_one(struct rows *l, const struct subscriber *s, struct err *err)
 {
     struct standing x = {.c = l->c, .name = s->name, .stats = {.why = "", .oldest_at = -1}};
     char events[128];
@@ -95,25 +88,18 @@ static enum rc list_one(struct listing *l, const struct subscriber *s, struct er
 
 int cmd_notify_list(struct cli *c)
 {
-    struct listing l = {.c = c};
+    struct rows l;
     const struct subscribers *all = load(c);
     if (!all)
         return CLI_FAILED;
-    l.doc = json_doc(&c->arena);
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "subscribers");
-    table_begin(&l.table, c, "subscriber|format|events|waiting|dead|oldest|why");
-    for (size_t i = 0; i < all->n; i++)
-        if (list_one(&l, &all->list[i], &c->err) != RC_OK)
-            return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    if (!table_end(&l.table))
-        return cli_error(c, c->command->name, "no memory");
-    if (!all->n)
+    enum rc rc = RC_OK;
+    rows_begin(&l, c, "subscribers", "subscriber|format|events|waiting|dead|oldest|why");
+    for (size_t i = 0; i < all->n && rc == RC_OK; i++)
+        rc = list_one(&l, &all->list[i], &c->err);
+    int code = rows_end(&l, rc);
+    if (code == CLI_DONE && !all->n)
         cli_hint(c, "Nobody is told: write " NOTIFY_FILE " (docs/NOTIFICATIONS.md).\n");
-    return CLI_DONE;
+    return code;
 }
 
 /* ---- test -------------------------------------------------------------------------------------- */
@@ -127,7 +113,7 @@ int cmd_notify_test(struct cli *c)
     if (!s)
         return CLI_FAILED;
     if (notify_test(&c->inst, s, &a, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     bool good = a.end == FETCH_OK && a.http >= 200 && a.http < 300;
     if (c->json) {
         yyjson_mut_doc *d = json_doc(&c->arena);
@@ -155,11 +141,11 @@ int cmd_notify_test(struct cli *c)
 static enum rc add_dead(void *ctx, const char *subscriber, const struct delivery *d,
                         struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     struct cli *c = l->c;
     (void)err;
     if (c->json) {
-        yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+        yyjson_mut_val *o = rows_object(l);
         json_add_str(l->doc, o, "subscriber", subscriber);
         json_add_str(l->doc, o, "id", d->notice.id);
         json_add_str(l->doc, o, "type", notice_word(d->notice.kind));
@@ -181,22 +167,15 @@ static enum rc add_dead(void *ctx, const char *subscriber, const struct delivery
 
 int cmd_notify_dlq(struct cli *c)
 {
-    struct listing l = {.c = c};
+    struct rows l;
     bool any = true;
     const struct subscribers *all = load(c);
     const struct subscriber *s = all ? named(c, all, &any) : NULL;
     if (!all || (!s && !any))
         return CLI_FAILED;
-    l.doc = json_doc(&c->arena);
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "dead");
-    table_begin(&l.table, c, "subscriber|type|event|at|attempts|why");
-    if (delivery_each_dead(c->ledger, s ? s->name : NULL, DEAD_MAX, add_dead, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+    rows_begin(&l, c, "dead", "subscriber|type|event|at|attempts|why");
+    return rows_end(
+        &l, delivery_each_dead(c->ledger, s ? s->name : NULL, DEAD_MAX, add_dead, &l, &c->err));
 }
 
 int cmd_notify_retry(struct cli *c)
@@ -208,14 +187,10 @@ int cmd_notify_retry(struct cli *c)
     if (!all || (!s && !any))
         return CLI_FAILED;
     if (delivery_revive(c->ledger, s ? s->name : NULL, clock_now(), &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%lld will be told again, by `freshet up` or `freshet work`.\n", (long long)n);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "revived", n);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "revived", n);
 }

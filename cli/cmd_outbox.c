@@ -1,24 +1,22 @@
 /* outbox: what is still to be told about changes, and to whom (handler/outbox.def).
  * Called by main_freshet.c. */
-#include "cli/cli.h"
+#include "cli/rows.h"
 #include "core/clock.h"
 #include "ledger/outbox.h"
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
+struct told {
+    struct rows rows;
     int64_t dead;
 };
 
 static enum rc add_one(void *ctx, const struct outbox_stats *s, struct err *err)
 {
-    struct listing *l = ctx;
+    struct told *told = ctx;
+    struct rows *l = &told->rows;
     (void)err;
-    l->dead += s->dead;
+    told->dead += s->dead;
     if (l->c->json) {
-        yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+        yyjson_mut_val *o = rows_object(l);
         json_add_str(l->doc, o, "consumer", s->kind);
         yyjson_mut_obj_add_int(l->doc, o, "waiting", s->open);
         yyjson_mut_obj_add_int(l->doc, o, "dead", s->dead);
@@ -36,22 +34,14 @@ static enum rc add_one(void *ctx, const struct outbox_stats *s, struct err *err)
 
 int cmd_outbox_list(struct cli *c)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
+    struct told told = {0};
     if (!cli_ledger(c))
         return CLI_FAILED;
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "consumers");
-    table_begin(&l.table, c, "consumer|waiting|dead|oldest|why");
-    if (outbox_each(c->ledger, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    if (!table_end(&l.table))
-        return cli_error(c, c->command->name, "no memory");
-    if (l.dead)
+    rows_begin(&told.rows, c, "consumers", "consumer|waiting|dead|oldest|why");
+    int code = rows_end(&told.rows, outbox_each(c->ledger, add_one, &told, &c->err));
+    if (code == CLI_DONE && told.dead)
         cli_hint(c, "\nMend the receiver, then: freshet outbox retry\n");
-    return CLI_DONE;
+    return code;
 }
 
 int cmd_outbox_retry(struct cli *c)
@@ -60,14 +50,10 @@ int cmd_outbox_retry(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (outbox_revive(c->ledger, clock_now(), &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         cli_hint(c, "%lld will be told again, by `freshet up` or `freshet work`.\n", (long long)n);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "revived", n);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "revived", n);
 }

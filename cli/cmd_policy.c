@@ -118,11 +118,11 @@ int cmd_policy_check(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (read_policy(c, &k.policy) != RC_OK)
-        return cli_fail(c, c->n_args ? c->args[0] : POLICY_FILE);
+        return cli_fail_at(c, c->n_args ? c->args[0] : POLICY_FILE);
     k.rows = yyjson_mut_arr(k.doc);
     table_begin(&k.table, c, "source|level|verdict|why");
     if (decide_all(&k) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
         return print_json(&k);
     cli_hint(c, "Version %s (%s) is valid: %lld sources allowed, %lld held, %lld denied.\n",

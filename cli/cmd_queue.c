@@ -1,23 +1,17 @@
 /* queue: what is in the inbox.
  * Called by main_freshet.c. */
 #include "cli/event.h"
+#include "cli/rows.h"
 
 #define SHOWN 50
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
 static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     struct source s;
     TRY(source_by_no(l->c->ledger, &l->c->arena, cand->src_no, &s, err));
     if (l->c->json) {
-        yyjson_mut_arr_append(l->rows, event_candidate_json(l->doc, cand, s.id));
+        yyjson_mut_arr_append(l->list, event_candidate_json(l->doc, cand, s.id));
         return RC_OK;
     }
     table_cell(&l->table, cand->event_id);
@@ -30,41 +24,30 @@ static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
     return RC_OK;
 }
 
-static void add_counts(struct listing *l, yyjson_mut_val *root, const struct inbox_stats *n)
+static void add_counts(struct rows *l, const struct inbox_stats *n)
 {
-    yyjson_mut_val *o = yyjson_mut_obj_add_obj(l->doc, root, "counts");
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(l->doc, l->root, "counts");
     yyjson_mut_obj_add_int(l->doc, o, "ready", n->ready);
     yyjson_mut_obj_add_int(l->doc, o, "leased", n->leased);
     yyjson_mut_obj_add_int(l->doc, o, "held", n->held);
     yyjson_mut_obj_add_int(l->doc, o, "done", n->done);
     yyjson_mut_obj_add_int(l->doc, o, "dead", n->dead);
-    json_add_time(l->doc, root, "oldest_ready_at", n->oldest_ready_at);
+    json_add_time(l->doc, l->root, "oldest_ready_at", n->oldest_ready_at);
 }
 
-static int list_json(struct cli *c, const struct inbox_stats *n, const char *state, int64_t limit)
+static int list(struct cli *c, const struct inbox_stats *n, const char *state, int64_t limit)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-    yyjson_mut_doc_set_root(l.doc, root);
-    add_counts(&l, root, n);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "candidates");
-    if (inbox_each(c->ledger, state, limit, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    return cli_print_json(c, l.doc);
-}
-
-static int list_text(struct cli *c, const struct inbox_stats *n, const char *state, int64_t limit)
-{
-    struct listing l = {.c = c};
-    table_begin(&l.table, c, "event|source|state|why|found|detected|tries");
-    if (inbox_each(c->ledger, state, limit, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (!table_end(&l.table))
-        return cli_error(c, c->command->name, "no memory");
-    cli_hint(c, "%s%lld ready, %lld running, %lld held, %lld done, %lld dead\n",
-             l.table.rows > l.table.columns ? "\n" : "", (long long)n->ready, (long long)n->leased,
-             (long long)n->held, (long long)n->done, (long long)n->dead);
-    return CLI_DONE;
+    struct rows l;
+    rows_begin(&l, c, NULL, "event|source|state|why|found|detected|tries");
+    if (c->json)
+        add_counts(&l, n);
+    rows_list(&l, "candidates");
+    int code = rows_end(&l, inbox_each(c->ledger, state, limit, add_one, &l, &c->err));
+    if (code == CLI_DONE)
+        cli_hint(c, "%s%lld ready, %lld running, %lld held, %lld done, %lld dead\n",
+                 rows_shown(&l) ? "\n" : "", (long long)n->ready, (long long)n->leased,
+                 (long long)n->held, (long long)n->done, (long long)n->dead);
+    return code;
 }
 
 int cmd_queue_list(struct cli *c)
@@ -83,9 +66,8 @@ int cmd_queue_list(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (inbox_stats(c->ledger, &n, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    return c->json ? list_json(c, &n, state ? state : "", limit)
-                   : list_text(c, &n, state ? state : "", limit);
+        return cli_fail(c);
+    return list(c, &n, state ? state : "", limit);
 }
 
 static int show_text(struct cli *c, const struct candidate *cand, const struct source *s)
@@ -118,7 +100,7 @@ int cmd_queue_show(struct cli *c)
         return CLI_FAILED;
     if (event_candidate(c, c->args[0], &cand) != RC_OK ||
         source_by_no(c->ledger, &c->arena, cand.src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json)
         return show_text(c, &cand, &s);
     yyjson_mut_doc *d = json_doc(&c->arena);

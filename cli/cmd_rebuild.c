@@ -9,21 +9,6 @@
 #include "handler/artifacts.h"
 #include "handler/rebuild.h"
 
-struct watch {
-    struct progress line;
-    const struct cli *c;
-    bool begun;
-};
-
-static void watch(void *ctx, int64_t done, int64_t total)
-{
-    struct watch *w = ctx;
-    if (!w->begun)
-        progress_begin(&w->line, w->c, "rebuilding", total);
-    w->begun = true;
-    progress_show(&w->line, done, NULL, 0);
-}
-
 static int print_json(struct cli *c, const struct rebuild_counts *n, int64_t runs)
 {
     yyjson_mut_doc *d = json_doc(&c->arena);
@@ -42,17 +27,16 @@ static int print_json(struct cli *c, const struct rebuild_counts *n, int64_t run
 int cmd_rebuild(struct cli *c)
 {
     struct rebuild_counts n = {0};
-    struct watch w = {.c = c};
+    struct progress line = {.c = c, .what = "rebuilding"};
     int64_t runs = 0;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    enum rc rc = rebuild(c->ledger, &c->inst, clock_now(), watch, &w, &n, &c->err);
-    if (w.begun)
-        progress_end(&w.line);
+    enum rc rc = rebuild(c->ledger, &c->inst, clock_now(), progress_watch, &line, &n, &c->err);
+    progress_end(&line);
     if (rc == RC_OK)
         rc = artifacts_mend(c->ledger, &c->inst, clock_now(), &runs, &c->err);
     if (rc != RC_OK)
-        return cli_fail(c, "rebuild");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, &n, runs);
     if (runs)

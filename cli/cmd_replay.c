@@ -15,37 +15,18 @@
 #include "ledger/policy.h"
 #include "ledger/replays.h"
 
-struct watch {
-    struct progress line;
-    const struct cli *c;
-    bool begun;
-};
-
-static void watch(void *ctx, int64_t done, int64_t total)
-{
-    struct watch *w = ctx;
-    if (!w->begun)
-        progress_begin(&w->line, w->c, "replaying", total);
-    w->begun = true;
-    progress_show(&w->line, done, NULL, 0);
-}
-
 static int export(struct cli *c, const char *path)
 {
     int64_t rows = 0;
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (replay_export(c->ledger, path, &rows, &c->err) != RC_OK)
-        return cli_fail(c, "replay");
+        return cli_fail(c);
     if (!c->json) {
         printf("%lld rows\n", (long long)rows);
         return CLI_DONE;
     }
-    yyjson_mut_doc *d = json_doc(&c->arena);
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    yyjson_mut_doc_set_root(d, o);
-    yyjson_mut_obj_add_int(d, o, "rows", rows);
-    return cli_print_json(c, d);
+    return cli_print_number(c, "rows", rows);
 }
 
 /* *ret < 0: what to exit with. */
@@ -110,7 +91,7 @@ static bool make_ledger(struct cli *c)
         return true;
     if (path && ledger_create(c->inst.dir, digest_sha256, &c->err) == RC_OK)
         return true;
-    (void)cli_fail(c, "replay");
+    (void)cli_fail(c);
     return false;
 }
 
@@ -141,7 +122,7 @@ int cmd_replay(struct cli *c)
     struct replay_ask ask = {.dry = cli_has(c, "dry-run"), .log = cli_opt(c, "log")};
     struct replay_counts n = {0};
     struct outbox_counts told = {0};
-    struct watch w = {.c = c};
+    struct progress line = {.c = c, .what = "replaying"};
     struct source s;
     const char *id = cli_opt(c, "source"), *approved = cli_opt(c, "approved-by");
     if (cli_opt(c, "export"))
@@ -152,14 +133,13 @@ int cmd_replay(struct cli *c)
         return CLI_FAILED;
     if (allowed(c, &ask, approved) != RC_OK ||
         (id && source_by_id(c->ledger, &c->arena, id, &s, &c->err) != RC_OK))
-        return cli_fail(c, "replay");
+        return cli_fail(c);
     ask.src_no = id ? s.no : 0;
-    enum rc rc = replay_run(c->ledger, &c->inst, &ask, watch, &w, &n, &c->err);
-    if (w.begun)
-        progress_end(&w.line);
+    enum rc rc = replay_run(c->ledger, &c->inst, &ask, progress_watch, &line, &n, &c->err);
+    progress_end(&line);
     if (!ask.dry)
         rc = keep(c, &ask, approved, &n, rc);
     if (rc == RC_OK && n.applied && !ask.dry)
         rc = outbox_drain(c->ledger, &c->inst, &told, &c->err);
-    return rc == RC_OK ? print(c, &n, ask.dry) : cli_fail(c, "replay");
+    return rc == RC_OK ? print(c, &n, ask.dry) : cli_fail(c);
 }

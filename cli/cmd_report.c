@@ -168,7 +168,7 @@ int cmd_report(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (change_each(c->ledger, take, &r, &c->err) != RC_OK)
-        return cli_fail(c, "report");
+        return cli_fail(c);
     if (r.n > 0)
         qsort(r.rows, r.n, sizeof *r.rows, by_collection);
     return c->json ? print_json(&r) : print_table(&r);

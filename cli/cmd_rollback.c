@@ -65,7 +65,7 @@ static int print_done(struct cli *c, const struct rollback *r)
 {
     struct source s;
     if (source_by_no(c->ledger, &c->arena, r->src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, "rollback");
+        return cli_fail(c);
     if (!c->json) {
         printf("%s taken back as %s\n", r->delta_id, r->event_id);
         cli_hint(c,
@@ -101,7 +101,7 @@ static enum rc take_back(struct cli *c, const char *delta, struct rollback *ret)
 static int take_back_one(struct cli *c)
 {
     struct rollback r;
-    return take_back(c, c->args[0], &r) == RC_OK ? print_done(c, &r) : cli_fail(c, "rollback");
+    return take_back(c, c->args[0], &r) == RC_OK ? print_done(c, &r) : cli_fail(c);
 }
 
 /* ---- to a state ------------------------------------------------------------------------------------ */
@@ -143,11 +143,11 @@ static int go_to(struct cli *c, const char *manifest)
     for (int i = 0; i < STEPS_MAX; i++) {
         struct rollback r;
         if (!delta || next_step(c, delta, next) != RC_OK)
-            return cli_fail(c, "rollback");
+            return cli_fail(c);
         if (!*next)
             break;
         if (take_back(c, next, &r) != RC_OK)
-            return cli_fail(c, "rollback");
+            return cli_fail(c);
         yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list);
         yyjson_mut_obj_add_strcpy(d, one, "delta", next);
         json_add_str(d, one, "change_event_id", r.event_id);
@@ -168,7 +168,7 @@ static int lift(struct cli *c, const char *source)
     int64_t n = 0;
     if (source_by_id(c->ledger, &c->arena, source, &s, &c->err) != RC_OK ||
         rollback_lift(c->ledger, s.no, clock_now(), &n, &c->err) != RC_OK)
-        return cli_fail(c, "rollback");
+        return cli_fail(c);
     if (!c->json) {
         printf("%lld lifted\n", (long long)n);
         return CLI_DONE;

@@ -177,7 +177,7 @@ static int print_event_json(struct cli *c, const struct candidate *cand, const c
         CLEANUP(buf_release) struct buf list;
         buf_init(&list, ENTRY_MAX);
         if (decisions_json(c, run->run_id, &list) != RC_OK)
-            return cli_fail(c, "show");
+            return cli_fail(c);
         json_add_raw(d, o, "policy_decisions", buf_view(&list));
         return cli_print_json(c, d);
     }
@@ -204,7 +204,7 @@ static int show_event(struct cli *c, const struct change *run)
     struct source s;
     if (event_candidate(c, c->args[0], &cand) != RC_OK ||
         source_by_no(c->ledger, &c->arena, cand.src_no, &s, &c->err) != RC_OK)
-        return cli_fail(c, "show");
+        return cli_fail(c);
     if (c->json)
         return print_event_json(c, &cand, s.id, run);
     event_line(c, "event", cand.event_id);
@@ -216,7 +216,7 @@ static int show_event(struct cli *c, const struct change *run)
         event_line(c, "run", run->run_id);
         event_line(c, "status", run->status);
         if (decision_each(c->ledger, run->run_id, print_decision, c, &c->err) != RC_OK)
-            return cli_fail(c, "show");
+            return cli_fail(c);
     }
     return CLI_DONE;
 }
@@ -233,5 +233,5 @@ int cmd_show(struct cli *c)
         return show_event(c, &ch);
     if (rc == RC_OK)
         rc = show_change(c, &ch);
-    return rc == RC_OK ? CLI_DONE : cli_fail(c, "show");
+    return rc == RC_OK ? CLI_DONE : cli_fail(c);
 }

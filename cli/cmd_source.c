@@ -4,6 +4,7 @@
  *   1. This is the operator's own machine: nothing is withheld here. Secret values are not in a
  *      declaration to begin with (I12).
  * Called by main_freshet.c. */
+#include "cli/rows.h"
 #include "cli/source_put.h"
 #include "cli/source_state.h"
 #include "core/clock.h"
@@ -18,26 +19,23 @@
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-    bool retired;
+struct sources {
+    struct rows rows;
+    bool retired; /* these too */
     int64_t n;
 };
 
-static enum rc add_json(struct listing *l, const struct source *s, const struct check_state *st,
+static enum rc add_json(struct rows *l, const struct source *s, const struct check_state *st,
                         const struct health *h)
 {
     yyjson_mut_val *o = source_json(l->c, l->doc, s);
     yyjson_mut_obj_add_val(l->doc, o, "state", state_json(l->doc, st));
     yyjson_mut_obj_add_val(l->doc, o, "health", health_json(l->doc, h));
-    yyjson_mut_arr_append(l->rows, o);
+    yyjson_mut_arr_append(l->list, o);
     return RC_OK;
 }
 
-static enum rc add_row(struct listing *l, const struct source *s, const struct check_state *st)
+static enum rc add_row(struct rows *l, const struct source *s, const struct check_state *st)
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
@@ -54,12 +52,13 @@ static enum rc add_row(struct listing *l, const struct source *s, const struct c
 
 static enum rc list_one(void *ctx, const struct source *s, struct err *err)
 {
-    struct listing *l = ctx;
+    struct sources *all = ctx;
+    struct rows *l = &all->rows;
     struct check_state st;
-    if (s->retired_at >= 0 && !l->retired)
+    if (s->retired_at >= 0 && !all->retired)
         return RC_OK;
     TRY(check_state_get(l->c->ledger, s->no, &st, err));
-    l->n++;
+    all->n++;
     struct health h = health_now(s, &st);
     return l->c->json ? add_json(l, s, &st, &h) : add_row(l, s, &st);
 }
@@ -67,9 +66,10 @@ static enum rc list_one(void *ctx, const struct source *s, struct err *err)
 static enum rc list_unhealthy(void *ctx, const struct source *s, const struct check_state *st,
                               const struct health *h, struct err *err)
 {
-    struct listing *l = ctx;
+    struct sources *all = ctx;
+    struct rows *l = &all->rows;
     (void)err;
-    l->n++;
+    all->n++;
     if (l->c->json)
         return add_json(l, s, st, h);
     table_cell(&l->table, s->id);
@@ -83,41 +83,31 @@ static enum rc list_unhealthy(void *ctx, const struct source *s, const struct ch
 
 int cmd_source_list(struct cli *c)
 {
-    struct listing l = {.c = c, .retired = cli_has(c, "retired")};
+    struct sources all = {.retired = cli_has(c, "retired")};
     bool unhealthy = cli_has(c, "unhealthy");
-    if (unhealthy && l.retired)
+    if (unhealthy && all.retired)
         return cli_usage(c, "a retired source has no health: say one of --retired and --unhealthy");
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (c->json) {
-        l.doc = json_doc(&c->arena);
-        yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-        yyjson_mut_doc_set_root(l.doc, root);
-        l.rows = yyjson_mut_obj_add_arr(l.doc, root, "sources");
-    } else {
-        table_begin(&l.table, c,
-                    unhealthy ? "source|health|failures|reached|verified|reason"
-                              : "source|level|last outcome|checked|next check|url");
-    }
-    enum rc rc = unhealthy ? unhealthy_each(c->ledger, clock_now(), list_unhealthy, &l, &c->err)
-                           : source_each(c->ledger, 0, list_one, &l, &c->err);
-    if (rc != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    if (l.n == 0 && unhealthy)
-        cli_hint(c, "Every source is in order.\n");
-    else if (l.n == 0)
-        cli_hint(c, "No sources yet. Add one with: freshet source add --id ID --url URL\n");
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+    rows_begin(&all.rows, c, "sources",
+               unhealthy ? "source|health|failures|reached|verified|reason"
+                         : "source|level|last outcome|checked|next check|url");
+    enum rc rc = unhealthy ? unhealthy_each(c->ledger, clock_now(), list_unhealthy, &all, &c->err)
+                           : source_each(c->ledger, 0, list_one, &all, &c->err);
+    int code = rows_end(&all.rows, rc);
+    if (code == CLI_DONE && all.n == 0)
+        cli_hint(c, unhealthy
+                        ? "Every source is in order.\n"
+                        : "No sources yet. Add one with: freshet source add --id ID --url URL\n");
+    return code;
 }
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
 static enum rc add_receipt_json(void *ctx, const struct check_receipt *r, struct err *err)
 {
-    struct listing *l = ctx;
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    struct rows *l = ctx;
+    yyjson_mut_val *o = rows_object(l);
     (void)err;
     json_add_time(l->doc, o, "started_at", r->started_at);
     json_add_str(l->doc, o, "outcome", r->outcome);
@@ -132,7 +122,7 @@ static enum rc add_receipt_json(void *ctx, const struct check_receipt *r, struct
 
 static enum rc add_receipt_row(void *ctx, const struct check_receipt *r, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     (void)err;
     table_cell(&l->table, cli_time(l->c, r->started_at));
     table_cell(&l->table, r->outcome);
@@ -184,23 +174,22 @@ static enum rc add_push_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *r
 static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena)};
-    yyjson_mut_val *root = source_json(c, l.doc, s);
-    yyjson_mut_doc_set_root(l.doc, root);
+    struct rows l = {.c = c, .doc = json_doc(&c->arena)};
+    l.root = source_json(c, l.doc, s);
+    yyjson_mut_doc_set_root(l.doc, l.root);
     struct health h = health_now(s, st);
     struct learned learned;
     state_learned(s, st, &c->inst.conf, &learned);
-    yyjson_mut_obj_add_val(l.doc, root, "state", state_json(l.doc, st));
-    yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
-    if (add_stream_json(c, l.doc, root, s) != RC_OK || add_push_json(c, l.doc, root, s) != RC_OK)
-        return cli_fail(c, c->command->name);
-    yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, root, "learned");
+    yyjson_mut_obj_add_val(l.doc, l.root, "state", state_json(l.doc, st));
+    yyjson_mut_obj_add_val(l.doc, l.root, "health", health_json(l.doc, &h));
+    if (add_stream_json(c, l.doc, l.root, s) != RC_OK ||
+        add_push_json(c, l.doc, l.root, s) != RC_OK)
+        return cli_fail(c);
+    yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, l.root, "learned");
     for (size_t i = 0; i < learned.n; i++)
         yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "latest_checks");
-    if (check_receipts(c->ledger, s->no, checks, add_receipt_json, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    return cli_print_json(c, l.doc);
+    rows_list(&l, "latest_checks");
+    return rows_end(&l, check_receipts(c->ledger, s->no, checks, add_receipt_json, &l, &c->err));
 }
 
 static void print_line(const struct cli *c, const char *name, const char *value)
@@ -312,19 +301,18 @@ static void print_state(struct cli *c, const struct check_state *st)
 static int show_text(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
-    struct listing l = {.c = c};
+    struct rows l;
     print_declared(c, s);
     print_health(c, s, st);
     print_stream(c, s);
     print_push(c, s);
     print_gone(c, s, st);
     print_state(c, st);
-    table_begin(&l.table, c, "latest checks|outcome|http|because|detail");
-    if (check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (l.table.rows > l.table.columns)
+    rows_begin(&l, c, NULL, "latest checks|outcome|http|because|detail");
+    enum rc rc = check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err);
+    if (rc == RC_OK && rows_shown(&l))
         putchar('\n');
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+    return rows_end(&l, rc);
 }
 
 int cmd_source_show(struct cli *c)
@@ -338,7 +326,7 @@ int cmd_source_show(struct cli *c)
         return CLI_FAILED;
     if (source_find(c, c->args[0], &s) != RC_OK ||
         check_state_get(c->ledger, s.no, &st, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return c->json ? show_json(c, &s, &st, checks) : show_text(c, &s, &st, checks);
 }
 
@@ -369,10 +357,9 @@ static int change_one(struct cli *c, enum rc (*change)(struct cli *c, const char
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (ledger_begin(c->ledger, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    return ledger_end(c->ledger, change(c, c->args[0]), &c->err) == RC_OK
-               ? CLI_DONE
-               : cli_fail(c, c->command->name);
+        return cli_fail(c);
+    enum rc rc = ledger_end(c->ledger, change(c, c->args[0]), &c->err);
+    return rc == RC_OK ? CLI_DONE : cli_fail(c);
 }
 
 int cmd_source_retire(struct cli *c)
@@ -381,7 +368,7 @@ int cmd_source_retire(struct cli *c)
     if (code != CLI_DONE)
         return code;
     if (c->json)
-        return printf("{\"retired\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_text(c, "retired", c->args[0]);
     cli_hint(c,
              "Retired %s. Its history stays; nothing is looked at any more."
              " Back with: freshet source resume %s\n",
@@ -395,7 +382,7 @@ int cmd_source_resume(struct cli *c)
     if (code != CLI_DONE)
         return code;
     if (c->json)
-        return printf("{\"resumed\":\"%s\"}\n", c->args[0]) > 0 ? CLI_DONE : CLI_FAILED;
+        return cli_print_text(c, "resumed", c->args[0]);
     cli_hint(c, "Resumed %s. Sources that it names stay retired until each is resumed.\n",
              c->args[0]);
     return CLI_DONE;

@@ -243,7 +243,7 @@ int cmd_source_add(struct cli *c)
         return cli_usage(c, "--id and --url are needed, or --file. Usage: freshet source add %s",
                          c->command->usage);
     if (read_file(c, &base) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     int code = begin(&d, c, base, NULL);
     if (code != CLI_DONE)
         return code;
@@ -252,7 +252,7 @@ int cmd_source_add(struct cli *c)
     enum rc rc = parse_and_store(&d, false, &s);
     if (rc == RC_CONFLICT)
         return say_taken(c, s.id);
-    return rc == RC_OK ? print_source(c, &s, "Added") : cli_fail(c, c->command->name);
+    return rc == RC_OK ? print_source(c, &s, "Added") : cli_fail(c);
 }
 
 int cmd_source_set(struct cli *c)
@@ -261,7 +261,7 @@ int cmd_source_set(struct cli *c)
     struct decl d;
     yyjson_val *base = NULL, *members = NULL;
     if (read_file(c, &members) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     const char *in_file = yyjson_get_str(yyjson_obj_get(members, "id"));
     const char *id = cli_has(c, "id") ? cli_opt(c, "id") : in_file;
     if (id && strcmp(id, c->args[0]) != 0)
@@ -270,7 +270,7 @@ int cmd_source_set(struct cli *c)
         return CLI_FAILED;
     if (source_find(c, c->args[0], &s) != RC_OK ||
         json_parse(&c->arena, s.spec, 0, "the declaration", &base, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     int code = begin(&d, c, base, members);
     if (code != CLI_DONE)
         return code;
@@ -278,6 +278,6 @@ int cmd_source_set(struct cli *c)
         return cli_usage(c, "nothing to change was named. Usage: freshet source set %s",
                          c->command->usage);
     if (parse_and_store(&d, true, &s) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return print_source(c, &s, "Changed");
 }

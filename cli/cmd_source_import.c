@@ -265,6 +265,6 @@ int cmd_source_import(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (run(&im, c->args[0]) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return report(&im);
 }

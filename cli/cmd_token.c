@@ -3,7 +3,7 @@
  * Invariants
  *   1. (I12) The text of a token is printed once, at creation; nobody can read it afterwards.
  * Called by main_freshet.c. */
-#include "cli/cli.h"
+#include "cli/rows.h"
 #include "core/clock.h"
 #include "ledger/request.h"
 
@@ -72,24 +72,17 @@ int cmd_token_create(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (token_create(c->ledger, name, t.scopes, t.expires_at, now, plain, &t.no, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     return print_new(c, &t, plain);
 }
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
-};
-
 static enum rc add_one(void *ctx, const struct token *t, struct err *err)
 {
-    struct listing *l = ctx;
+    struct rows *l = ctx;
     char scopes[128];
     (void)err;
     if (l->c->json) {
-        add_token(l->doc, yyjson_mut_arr_add_obj(l->doc, l->rows), t);
+        add_token(l->doc, rows_object(l), t);
         return RC_OK;
     }
     scopes_format(t->scopes, scopes);
@@ -104,22 +97,11 @@ static enum rc add_one(void *ctx, const struct token *t, struct err *err)
 
 int cmd_token_list(struct cli *c)
 {
-    struct listing l = {.c = c};
+    struct rows l;
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (c->json) {
-        l.doc = json_doc(&c->arena);
-        yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-        yyjson_mut_doc_set_root(l.doc, root);
-        l.rows = yyjson_mut_obj_add_arr(l.doc, root, "tokens");
-    } else {
-        table_begin(&l.table, c, "number|name|scopes|created|expires|revoked");
-    }
-    if (token_each(c->ledger, add_one, &l, &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+    rows_begin(&l, c, "tokens", "number|name|scopes|created|expires|revoked");
+    return rows_end(&l, token_each(c->ledger, add_one, &l, &c->err));
 }
 
 int cmd_token_revoke(struct cli *c)
@@ -131,10 +113,9 @@ int cmd_token_revoke(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (token_revoke(c->ledger, no, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (c->json)
-        printf("{\"revoked\":%lld}\n", (long long)no);
-    else
-        cli_hint(c, "Token %lld is worthless now.\n", (long long)no);
+        return cli_print_number(c, "revoked", no);
+    cli_hint(c, "Token %lld is worthless now.\n", (long long)no);
     return CLI_DONE;
 }

@@ -230,12 +230,23 @@ static void say(void *ctx, const char *sentence)
     cli_error(u->c, "up", "%s", sentence);
 }
 
+static void print_ready_json(const struct up *u)
+{
+    struct cli *c = u->c;
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    yyjson_mut_obj_add_bool(d, o, "ready", true);
+    json_add_str(d, o, "base", arena_printf(&c->arena, "http://127.0.0.1:%d", u->port));
+    yyjson_mut_obj_add_int(d, o, "pid", getpid());
+    (void)cli_print_json(c, d);
+}
+
 static void print_ready(const struct up *u)
 {
     const char *dir = u->c->inst.dir;
     if (u->c->json) {
-        printf("{\"ready\":true,\"base\":\"http://127.0.0.1:%d\",\"pid\":%ld}\n", u->port,
-               (long)getpid());
+        print_ready_json(u);
     } else {
         printf("Freshet is up. Open:\n"
                "  http://127.0.0.1:%d/            newest changes and badges\n"
@@ -291,9 +302,9 @@ int cmd_up(struct cli *c)
     const char *log = instance_path(&c->arena, &c->inst, "log/up.log");
     if (!log || prepare(&u) != RC_OK || add_children(&u) != RC_OK || open_signals(&u) != RC_OK ||
         log_open("up", log, &c->err) != RC_OK)
-        return cli_fail(c, "up");
+        return cli_fail(c);
     enum rc rc = run(&u);
     children_stop(&u.children, in_a_hurry, &u);
     cli_hint(c, "\nStopped.\n");
-    return rc == RC_OK ? CLI_DONE : cli_fail(c, "up");
+    return rc == RC_OK ? CLI_DONE : cli_fail(c);
 }

@@ -84,12 +84,12 @@ int cmd_verify(struct cli *c)
     if (!store)
         return cli_error(c, "verify", "no memory");
     if (ledger_verify(c->ledger, store, deep, take_problem, &f, &n, &c->err) != RC_OK)
-        return cli_fail(c, "verify");
+        return cli_fail(c);
     if (deep && rebuild_check(c->ledger, &c->inst, clock_now(), take_problem, &f, &c->err) != RC_OK)
-        return cli_fail(c, "verify");
+        return cli_fail(c);
     if (artifacts_check(c->ledger, &c->inst, clock_now(), take_problem, &f, &runs, &c->err) !=
         RC_OK)
-        return cli_fail(c, "verify");
+        return cli_fail(c);
     if (!c->json)
         print_text(&f, &n, deep);
     else if (print_json(&f, &n) != CLI_DONE)

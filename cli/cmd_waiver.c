@@ -4,6 +4,7 @@
  *   1. Two people: one asks, another one agrees. Nothing is ever altered: a revocation is a record too.
  *   2. What may not be waived (handler/gate.h) is refused here, and would not count anyway.
  * Called by main_freshet.c. */
+#include "cli/rows.h"
 #include "cli/source_put.h"
 #include "core/clock.h"
 #include "handler/gate.h"
@@ -46,7 +47,7 @@ int cmd_waiver_add(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (add(c, &no, &w) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     if (!c->json) {
         printf("%lld\n", (long long)no);
         cli_hint(c, "It counts until %s. What was denied before: freshet dlq retry EVENT\n",
@@ -65,26 +66,24 @@ int cmd_waiver_add(struct cli *c)
 
 /* ---- list -------------------------------------------------------------------------------------- */
 
-struct listing {
-    struct cli *c;
-    struct table table;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *rows;
+struct waivers {
+    struct rows rows;
     int64_t now;
 };
 
-static const char *state_of(const struct listing *l, const struct waiver *w)
+static const char *state_of(const struct waivers *all, const struct waiver *w)
 {
-    return w->revoked_at >= 0 ? "revoked" : w->expires_at <= l->now ? "expired" : "in force";
+    return w->revoked_at >= 0 ? "revoked" : w->expires_at <= all->now ? "expired" : "in force";
 }
 
-static void add_json(struct listing *l, const struct waiver *w, const char *source)
+static void add_json(struct waivers *all, const struct waiver *w, const char *source)
 {
-    yyjson_mut_val *o = yyjson_mut_arr_add_obj(l->doc, l->rows);
+    struct rows *l = &all->rows;
+    yyjson_mut_val *o = rows_object(l);
     yyjson_mut_obj_add_int(l->doc, o, "waiver", w->no);
     json_add_str(l->doc, o, "source_id", source);
     json_add_str(l->doc, o, "rule", w->rule);
-    json_add_str(l->doc, o, "state", state_of(l, w));
+    json_add_str(l->doc, o, "state", state_of(all, w));
     json_add_str(l->doc, o, "requester", w->requester);
     json_add_str(l->doc, o, "reviewer", w->reviewer);
     json_add_str(l->doc, o, "note", w->note);
@@ -95,17 +94,18 @@ static void add_json(struct listing *l, const struct waiver *w, const char *sour
 
 static enum rc list_one(void *ctx, const struct waiver *w, struct err *err)
 {
-    struct listing *l = ctx;
+    struct waivers *all = ctx;
+    struct rows *l = &all->rows;
     struct source s;
     TRY(source_by_no(l->c->ledger, &l->c->arena, w->src_no, &s, err));
     if (l->c->json) {
-        add_json(l, w, s.id);
+        add_json(all, w, s.id);
         return RC_OK;
     }
     table_cell_i64(&l->table, w->no);
     table_cell(&l->table, s.id);
     table_cell(&l->table, w->rule);
-    table_cell(&l->table, state_of(l, w));
+    table_cell(&l->table, state_of(all, w));
     table_cell(&l->table, cli_time(l->c, w->expires_at));
     table_cell(&l->table, w->requester);
     table_cell(&l->table, w->reviewer);
@@ -115,23 +115,16 @@ static enum rc list_one(void *ctx, const struct waiver *w, struct err *err)
 
 int cmd_waiver_list(struct cli *c)
 {
-    struct listing l = {.c = c, .doc = json_doc(&c->arena), .now = clock_now()};
+    struct waivers all = {.now = clock_now()};
     struct source s = {0};
     const char *id = cli_opt(c, "source");
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (id && source_find(c, id, &s) != RC_OK)
-        return cli_fail(c, c->command->name);
-    yyjson_mut_val *root = yyjson_mut_obj(l.doc);
-    yyjson_mut_doc_set_root(l.doc, root);
-    l.rows = yyjson_mut_obj_add_arr(l.doc, root, "waivers");
-    table_begin(&l.table, c, "waiver|source|rule|state|expires|requester|reviewer|note");
-    if (waiver_each(c->ledger, s.no, cli_has(c, "all") ? -1 : l.now, list_one, &l, &c->err) !=
-        RC_OK)
-        return cli_fail(c, c->command->name);
-    if (c->json)
-        return cli_print_json(c, l.doc);
-    return table_end(&l.table) ? CLI_DONE : cli_error(c, c->command->name, "no memory");
+        return cli_fail(c);
+    int64_t since = cli_has(c, "all") ? -1 : all.now;
+    rows_begin(&all.rows, c, "waivers", "waiver|source|rule|state|expires|requester|reviewer|note");
+    return rows_end(&all.rows, waiver_each(c->ledger, s.no, since, list_one, &all, &c->err));
 }
 
 int cmd_waiver_revoke(struct cli *c)
@@ -145,7 +138,7 @@ int cmd_waiver_revoke(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (waiver_revoke(c->ledger, no, by, note, clock_now(), &c->err) != RC_OK)
-        return cli_fail(c, c->command->name);
+        return cli_fail(c);
     cli_hint(c, "Revoked from now on.\n");
     return CLI_DONE;
 }

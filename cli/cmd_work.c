@@ -55,7 +55,7 @@ int cmd_work(struct cli *c)
     if (!cli_ledger(c))
         return CLI_FAILED;
     if (run(c, &n) != RC_OK || outbox_drain(c->ledger, &c->inst, &told, &c->err) != RC_OK)
-        return cli_fail(c, "work");
+        return cli_fail(c);
     if (c->json)
         return print_json(c, &n);
     printf("promoted %lld, no-op %lld, failed %lld, held %lld, to retry %lld, dead %lld\n",

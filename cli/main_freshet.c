@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         if (clock_init(&c.err) == RC_OK)
             code = cli_flush(&c, c.command->run(&c));
         else
-            code = cli_fail(&c, c.command->name);
+            code = cli_fail(&c);
     }
     cli_release(&c);
     return code;

@@ -1,4 +1,4 @@
-/* progress: see the header. Called by check and source import. */
+/* progress: see the header. Called by the commands that take their time. */
 #include "cli/progress.h"
 
 #include <sys/ioctl.h>
@@ -31,7 +31,8 @@ void progress_begin(struct progress *p, const struct cli *c, const char *what, i
     struct stat st;
     const char *term = env_get("TERM");
     bool piped = fstat(STDOUT_FILENO, &st) != 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
-    *p = (struct progress){.c = c, .what = what, .total = total, .utf8 = says_utf8()};
+    *p =
+        (struct progress){.c = c, .what = what, .total = total, .begun = true, .utf8 = says_utf8()};
     p->on = total > 0 && !piped && isatty(STDERR_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
     p->started_at = p->moved_at = clock_mono();
     p->drawn_at = p->started_at + PROGRESS_AFTER_MS - PROGRESS_EVERY_MS;
@@ -116,6 +117,14 @@ void progress_show(struct progress *p, int64_t done, const struct progress_note 
         p->moved_at = now;
     }
     draw(p, done, pieces, make_pieces(p, done, notes, n, pieces));
+}
+
+void progress_watch(void *ctx, int64_t done, int64_t total)
+{
+    struct progress *p = ctx;
+    if (!p->begun)
+        progress_begin(p, p->c, p->what, total);
+    progress_show(p, done, NULL, 0);
 }
 
 void progress_end(struct progress *p)

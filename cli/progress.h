@@ -25,7 +25,7 @@ struct progress {
     const char *what; /* a literal: "checking" */
     int64_t total, started_at, drawn_at;
     int64_t done, moved_at; /* how far it was when it last moved */
-    bool on, drawn, utf8;
+    bool begun, on, drawn, utf8;
 };
 /* A number with its word, shown when it is not zero. */
 struct progress_note {
@@ -34,10 +34,14 @@ struct progress_note {
     enum cli_style style;
 };
 
+/* With the total known beforehand. */
 void progress_begin(struct progress *p, const struct cli *c, const char *what, int64_t total);
 /* Cheap when it is not time to draw. */
 void progress_show(struct progress *p, int64_t done, const struct progress_note *notes, size_t n);
-/* Takes the line away. */
+/* The callback of work that tells its total only with its steps; ctx is a struct progress with c and what
+ * alone, which begins at the first call. */
+void progress_watch(void *ctx, int64_t done, int64_t total);
+/* Takes the line away, if there is one: also where nothing ever began. */
 void progress_end(struct progress *p);
 
 #endif

@@ -5,6 +5,7 @@
  * 2. It asks again every few seconds with the ETag of what it shows, so that "nothing new" costs a
  *    304; less often while nobody looks, and with growing pauses while the server does not answer.
  * 3. What is shown stays when the server is down, and a message says how old it is.
+ * Loaded after dom.js and evidence.js.
  */
 "use strict";
 

@@ -1,14 +1,8 @@
-/* docs: the reference page, made from /openapi.json. Everything is put in as text, nothing as markup. */
+/* docs: the reference page, made from /openapi.json. Everything is put in as text, nothing as markup.
+ * Loaded after dom.js. */
 "use strict";
 
 const METHODS = ["get", "head", "options", "post", "put", "patch", "delete"];
-
-function element(name, text, attributes) {
-    const e = document.createElement(name);
-    if (text !== undefined) e.textContent = text;
-    for (const [key, value] of Object.entries(attributes || {})) e.setAttribute(key, value);
-    return e;
-}
 
 /* What a $ref points to; the description refers to nothing outside of itself. */
 function resolve(doc, part) {

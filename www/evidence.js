@@ -4,7 +4,7 @@
  * 2. A delta may be large, so it is read when somebody asks for it.
  * 3. The map is drawn of boxes that the delta shows, needs nothing from elsewhere, and says in words what it
  *    draws: kinds differ by the dash of their line, not by colour alone.
- * Loaded before app.js, which calls evidenceOf().
+ * Loaded after dom.js and before app.js, which calls evidenceOf().
  */
 "use strict";
 
@@ -21,13 +21,6 @@ const MAP_WIDTH = 320; /* units of the drawing; it scales with the page */
 const MAP_HEIGHT_MAX = 240;
 const MAP_BOXES_MAX = 200; /* more are a dark blot */
 const MARK_MIN = 5; /* what is smaller is drawn as large as this */
-
-function element(tag, text, attributes) {
-    const node = document.createElement(tag);
-    if (text !== undefined && text !== null) node.textContent = text;
-    for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-    return node;
-}
 
 /* "Places changed. Gained 12.500 km², lost none; borders moved by up to 340 m." */
 function verdictText(delta) {

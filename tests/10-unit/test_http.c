@@ -1,4 +1,5 @@
 /* http: query parsing, base URL, conditional requests, problems, header block. */
+#include "api/conditional.h"
 #include "tests/10-unit/unit.h"
 
 #include "api/http.h"

@@ -102,7 +102,7 @@ has "its JSON is under that of data" "$(curl -s -i "$base/stac")" "^Content-Secu
 # ---- the map of a change ---------------------------------------------------------------------------------
 # What is opened by hand, drawn here of a delta that is written by hand.
 cat >"$work/map.html" <<END
-<body><script src="file://$PWD/www/evidence.js"></script><script>
+<body><script src="file://$PWD/www/dom.js"></script><script src="file://$PWD/www/evidence.js"></script><script>
 const features = { added: [{ key: "<b>", bbox: [-98, 38, -97, 39] }], modified: [{ key: "m", bbox: [-99, 38, -99, 38] }],
     removed: [{ key: "none" }] };
 document.body.append(mapOf({ features }, [-102, 37, -94, 40]), String(mapOf({ features }, null)), String(mapOf({}, [0, 0, 1, 1])));

@@ -4,6 +4,7 @@
  *   1. A match of a list means that our tag's bytes are in it, or that it is a star.
  *   2. With If-None-Match, the date changes nothing.
  *   3. The answer of a failed request is never "not modified". */
+#include "api/conditional.h"
 #include "api/http.h"
 #include "tests/fuzz/fuzz_main.h"
 
