@@ -18,7 +18,7 @@
 #define REQ_PARAMS_MAX 32         /* no route takes more; keeps lookups linear and short */
 #define REQ_QUERY_MAX 8192        /* bytes of the query string */
 #define REQ_ARENA_MAX (16u << 20) /* memory of one request beside its response body */
-#define REQ_ID_MAX 128           /* bytes of an id that is asked for: ours are shorter */
+#define REQ_ID_MAX 128            /* bytes of an id that is asked for: ours are shorter */
 #define REQ_HOST_MAX 255          /* the longest name that DNS has */
 
 struct param {

@@ -20,7 +20,7 @@ struct digest {
 
 static EVP_MD *sha256_md; /* algorithm() */
 
-static void fetch_algorithm(void)
+static void load_algorithm(void)
 {
     sha256_md = EVP_MD_fetch(NULL, "SHA256", NULL);
 }
@@ -28,7 +28,7 @@ static void fetch_algorithm(void)
 static const EVP_MD *algorithm(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fetch_algorithm);
+    pthread_once(&once, load_algorithm);
     return sha256_md;
 }
 

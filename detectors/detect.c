@@ -18,7 +18,7 @@
 #define PATIENCE_MIN 16   /* sources in a row that have to wait for their host, before a pause */
 #define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
 #define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
-#define AHEAD_STEP 16     /* how much more is read ahead after a batch that nobody had to wait for */
+#define AHEAD_STEP 16 /* how much more is read ahead after a batch that nobody had to wait for */
 
 LIST_HEAD(bucket, look);
 

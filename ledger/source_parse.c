@@ -198,11 +198,6 @@ static enum rc check_url(const char *url, const char *field, struct err *err)
     return RC_OK;
 }
 
-bool source_is_template(const struct source *s)
-{
-    return strstr(s->url, SOURCE_YEAR) != NULL;
-}
-
 /* Braces stand for a vintage and nothing else; the ids of the vintages must fit as well. */
 static enum rc check_template(const struct source *s, struct err *err)
 {

@@ -123,7 +123,7 @@ crypto_outside() {
         grep -E '<(openssl|mbedtls|psa)/|\b(EVP|SSL|X509)_[A-Za-z]|\bmbedtls_[a-z]'
 }
 gdal_outside() {
-    text calls | grep -v -E '^handler/((inspect_(gdal|ogr|crs|raster|valid|geos)|compare_geom)\.[ch]):' | grep -E '<(gdal/|geos_c)|\b(GDAL|OGR_|OSR|OCT|CPL|VSI|GEOS)[A-Z][A-Za-z_]+\('
+    text calls | grep -v -E '^handler/((inspect_(archive|gdal|ogr|crs|raster|valid|geos)|compare_geom)\.[ch]):' | grep -E '<(gdal/|geos_c)|\b(GDAL|OGR_|OSR|OCT|CPL|VSI|GEOS)[A-Z][A-Za-z_]+\('
 }
 fork_outside() {
     text calls | grep -v -E '^(api/prefork|cli/children|cli/cmd_doctor|handler/inspector|handler/inspect_child)\.c:' |
