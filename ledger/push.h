@@ -9,7 +9,7 @@
  *
  * Who gets the news: the source itself; of a listing the entry that the object is, else the listing is
  * looked at; of a template all its vintages are. What is said to be gone is looked
- * at by the scheduler, which tells a deletion from a slip (DESIGN section 3.10). After a gap the event counts,
+ * at by the scheduler, which tells a deletion from a slip (`gone_after` looks, over a day). After a gap the event counts,
  * and the scheduler looks at the source besides, and at the listing that names it: what was lost stands there.
  *
  * Invariants

@@ -1,5 +1,4 @@
-/* test_gone: a source that its upstream removed becomes a tombstone, once, and can come back
- * (DESIGN section 3.10). */
+/* test_gone: a source that its upstream removed becomes a tombstone, once, and can come back. */
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"

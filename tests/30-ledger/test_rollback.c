@@ -1,5 +1,5 @@
 /* test_rollback: any change can be taken back by a run of its own, which can be taken back too, and
- * what was taken back does not come again by itself (DESIGN I7, ledger/rollback.h). */
+ * what was taken back does not come again by itself (I7, ledger/rollback.h). */
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
