@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who may include, link and call what (docs/ARCHITECTURE.md, "Rooms"). Reads the include graph, the
+# Who may include, link and call what (docs/ARCHITECTURE.md, "Flow and rooms"). Reads the include graph, the
 # link lines of the Makefile, and the built programs. B is the build folder (default build).
 #
 # Every rule is also broken on purpose, in a copy, to see that it would be noticed.
