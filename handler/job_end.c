@@ -147,7 +147,7 @@ static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
         TRY(job_has_object(j, TIER_RESTRICTED, err));
     if (j->bytes.fetched)
         TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
-    TRY(job_record_gate(j, l, err));
+    TRY(job_record_gate(ctx, l, err));
     return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
 }
 

@@ -36,6 +36,13 @@ missing_flags() {
     done
 }
 
+# The help is text, so a scope that is added could be forgotten there.
+missing_scopes() { # missing_scopes FILE
+    sed -n 's/^X([A-Z_]*, "\(.*\)")/\1/p' ledger/scopes.def | while IFS= read -r name; do
+        grep -q -w -- "$name" "$1" || echo "$name"
+    done
+}
+
 # ---- settings ---------------------------------------------------------------------------------
 # Every setting is in the sample that init writes, and the sample parses.
 missing_in_sample() { # missing_in_sample FILE SETTINGS_DEF
@@ -96,6 +103,8 @@ tests_not_there() { # tests_not_there PAGE
 finding "--help lists every command" "$(missing_in_help "$work/help")"
 finding "every command has its own --help" "$(help_of_each)"
 finding "source add --help lists every flag" "$(missing_flags)"
+"$freshet" token create --help >"$work/scopes"
+finding "token create --help lists every scope" "$(missing_scopes "$work/scopes")"
 finding "every field of a source has a flag" "$(fields_without_flag)"
 finding "every kind of the replay log is in replay.def" "$(kinds_unknown handler/replay.def)"
 page=docs/ARCHITECTURE.md
@@ -131,6 +140,8 @@ noticed() { # noticed WHAT FINDINGS
 }
 grep -v '^  doctor ' "$work/help" >"$work/less"
 noticed "a command missing in --help" "$(missing_in_help "$work/less")"
+sed 's/rollback, //' "$work/scopes" >"$work/less"
+noticed "a scope missing in --help" "$(missing_scopes "$work/less")"
 grep -v '"lease_s"' "$work/instance/freshet.json" >"$work/less"
 noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core/settings.def)"
 { cat core/settings.def; echo 'SETTING_INT(invented, 1, 1, 1, "x")'; } >"$work/more.def"
