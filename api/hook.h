@@ -48,8 +48,8 @@ enum hook_what {
 /* One event in our words. */
 struct hook_event {
     struct str id; /* the provider's id of the event; .n 0: none, the sha256 of the body serves */
-    struct str
-        object; /* what it is about (bucket/key, subject), "" when the source is one object */
+    /* What it is about (bucket/key, subject), "" when the source is one object. */
+    struct str object;
     struct str sequence; /* orders the events of one object, compared as padded text; "" for none */
     struct str version;  /* names this version of the object (versionId, generation), "" for none */
     int64_t at;          /* the provider's time of the event in ms, -1 when not told */
@@ -86,8 +86,8 @@ struct hook_adapter {
     /* Are these adapter_options and this number of secrets usable? Names the field. For `source add`
      * and doctor; NULL: any options are refused but none. */
     enum rc (*check_options)(yyjson_val *options, size_t n_secrets, struct err *err);
-    unsigned
-        retry_days; /* how long the provider may send the same event again: ids are kept longer */
+    /* How long the provider may send the same event again: ids are kept longer. */
+    unsigned retry_days;
 };
 
 /* By the name of a source's `adapter`; NULL: none. */

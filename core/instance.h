@@ -9,8 +9,8 @@
 struct instance {
     const char *dir; /* absolute */
     struct conf conf;
-    const char
-        *programs; /* folder of the programs that run beside; NULL: that of the running one */
+    /* Folder of the programs that run beside; NULL: that of the running one. */
+    const char *programs;
 };
 
 /* Loads dir/freshet.json. RC_NOT_FOUND, with the command that makes one, when dir is none. */

@@ -9,8 +9,8 @@
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
-#define MISSED_AGAIN_MS                                                                            \
-    60000 /* an entry given up here is looked at again: as after a failed check */
+/* An entry given up here is looked at again: as after a failed check. */
+#define MISSED_AGAIN_MS 60000
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {

@@ -56,8 +56,8 @@ struct public_change_query {
     const struct str *collections; /* the same, as the list in filter */
     size_t n_collections;
     const struct public_change_filter *filter; /* NULL: none */
-    int64_t
-        until; /* seq <= until, where no list is asked for; 0: no end. Bounds the cost of one look */
+    /* Where no list is asked for, seq <= until, to bound the cost of one look; 0: no end. */
+    int64_t until;
 };
 /* *ret_pending: matching rows left behind the last one handed out; NULL: they are not counted. */
 MUST_CHECK enum rc public_changes(struct ledger *l, const struct public_change_query *q,

@@ -11,8 +11,8 @@
 struct replay_done {
     int64_t since, until, src_no; /* src_no 0: all */
     const char *by, *approved_by; /* approved_by NULL: nobody had to */
-    bool
-        own; /* of the ledger's own log: that gets a row. Another log must stay the ledger's, so it does not */
+    /* Of the ledger's own log: that gets a row. Another log must stay as it is, so it gets none. */
+    bool own;
     bool good;
     int64_t rows, noop, applied, failed;
     const char *detail; /* why it ended early, or NULL */
