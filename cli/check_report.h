@@ -26,8 +26,8 @@ struct check_report {
     struct report_kind kinds[REPORT_KINDS_MAX];
     size_t n_kinds;
     int64_t counts[OUTCOME_COUNT + 1];
-    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, found, vintages,
-        failures;        /* found: without vintages */
+    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, vintages, failures;
+    int64_t found;       /* without vintages */
     int64_t refused;     /* found, but failed or died in the handler */
     int64_t elapsed_ms;  /* set by the caller before it is printed */
     int64_t not_reached; /* sources that were meant but not looked at */

@@ -41,8 +41,8 @@ MUST_CHECK enum rc replays_ask(struct ledger *l, const struct replay_wish *w, in
 struct replay_request {
     int64_t no, since, until, src_no, created_at, finished_at;
     int64_t rows, noop, applied, failed;
-    const char *id, *by, *approved_by, *state,
-        *detail; /* "" where there is none; state: open, done, failed */
+    /* "" where there is none; state: open, done, failed */
+    const char *id, *by, *approved_by, *state, *detail;
 };
 /* By id; the oldest open one; RC_NOT_FOUND. INBOX role. */
 MUST_CHECK enum rc replays_get(struct ledger *l, struct arena *a, const char *id,
