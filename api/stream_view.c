@@ -1,4 +1,4 @@
-/* stream_view: see the header. */
+/* stream_view: clients ask alike when base URL and filters, written as one text, are the same. */
 #include "api/stream_view.h"
 
 #include <stdlib.h>

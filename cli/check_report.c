@@ -1,4 +1,4 @@
-/* check_report: see the header. */
+/* check_report: collecting, then three ways to tell it: JSON, rows, and the sum for a person. */
 #include "cli/check_report.h"
 
 #include "cli/human.h"

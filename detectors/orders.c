@@ -1,4 +1,5 @@
-/* orders: see the header. */
+/* orders: numbers of sources are read a page ahead of the room that the engine has, and offered in
+ * laps: what cannot begin yet is passed by and offered again. */
 #include "detectors/orders.h"
 #include "core/json.h"
 #include "ledger/request.h"

@@ -1,4 +1,5 @@
-/* streams: see the header for the states and invariants. */
+/* streams: a turn takes every stream one step; which sources have one is read now and then. The
+ * states are in the header. */
 #include "detectors/streams.h"
 
 #include <sys/queue.h>

@@ -1,4 +1,4 @@
-/* notify: see the header. */
+/* notify: a request has a slot; what ended stays in it until one commit keeps them all. */
 #include "handler/notify.h"
 
 #include <sys/stat.h>

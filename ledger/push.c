@@ -1,4 +1,5 @@
-/* push: see the header for the way of an event and the invariants. */
+/* push: first all that is known of an event is read, then the verdict, then what it writes. The way
+ * of an event is in the header. */
 #include "ledger/push.h"
 
 #include "ledger/calendar.h"
