@@ -97,11 +97,6 @@ static struct {
     int by_outcome[OUTCOME_COUNT];
 } t;
 static struct err err;
-#define assert_ok(x)                                                                               \
-    do {                                                                                           \
-        if ((x) != RC_OK)                                                                          \
-            fail_msg("%s: %s", #x, err.msg);                                                       \
-    } while (0)
 
 static void on_done(void *ctx, const struct source *s, const struct check_result *r)
 {

@@ -71,21 +71,6 @@ static struct change newest_of(const struct source *s)
     return change_of(event);
 }
 
-static void assert_holds(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("%s is not in %s", part, text);
-}
-
-static const char *item_of(const char *id)
-{
-    struct ledger *r = fix_open(LEDGER_READ);
-    struct public_item d;
-    OK(public_item_get(r, &fix_arena, STR("tests"), str_of(id), &d, &fix_err));
-    ledger_close(&r);
-    return d.doc.p;
-}
-
 /* The version after this one, and the newest. */
 static void assert_next(const char *id, const char *next)
 {
