@@ -1,7 +1,7 @@
 /* hook: what a push adapter is, and what it is given and gives back. An adapter is one file
  * (hook_NAME.c) and one row of ledger/adapters.def; the way from a POST to the inbox is hooks.c.
  *
- *   raw body ──▶ verify (keys, time) ──▶ read (parse) ──▶ events ──▶ nonce + candidate + replay row ──▶ answer
+ *   raw body ─▶ verify (keys, time) ─▶ read (parse) ─▶ events ─▶ one transaction ─▶ answer
  *
  * Invariants
  *   1. Nothing of a body is parsed before `verify` has said RC_OK. Where the scheme keeps its proof inside
@@ -65,7 +65,8 @@ struct hook_event {
 /* What a delivery was, besides events. */
 enum hook_kind {
     HOOK_EVENTS,
-    HOOK_HANDSHAKE, /* answer `reply` with status 200 and take nothing in (azure, cloudevents OPTIONS) */
+    /* Answer `reply` with status 200 and take nothing in (azure, cloudevents OPTIONS). */
+    HOOK_HANDSHAKE,
     HOOK_CONFIRM /* a subscription wants `confirm_url` fetched: handed to the scheduler (sns) */
 };
 struct hook_reading {

@@ -1,7 +1,7 @@
 /* log: one JSON line per event, with a stable code, on standard error or the file of log_open.
  *
  *   log_event(LOG_INFO, "run.promoted", LOG_S("run", id), LOG_I("bytes", n));
- *   {"at":"2026-…Z","level":"info","code":"run.promoted","proc":"handler","pid":4711,"run":"…","bytes":12}
+ *   {"at":"…","level":"info","code":"run.promoted","proc":"handler","pid":47,"run":"…","bytes":12}
  *
  * Whoever returns an error does not log it as well: the caller does, once. So programs log, and of the
  * rooms only code that has nobody to tell: what goes on after a failure, what answers a stranger who

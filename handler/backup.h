@@ -1,6 +1,6 @@
 /* backup: a copy of an instance that is one itself, made while everything runs.
  *
- *   DIR/ledger.db, freshet.json, policy.json, notify.json, store/…    and the empty folders that work
+ *   DIR/ledger.db, freshet.json, policy.json, notify.json, store/… and the empty folders that work
  *   needs; sources.json too, the list for `freshet source import`, where an operator keeps one here
  *
  * Invariants

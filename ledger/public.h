@@ -86,7 +86,7 @@ struct public_fresh {
     const char *source_id, *title, *collection, *level, *window, *run_id, *identity, *delta_id,
         *qa_status, *qa_note; /* "" when absent */
     bool held, retired;
-    bool template; /* has a {year} address and no bytes of its own; told by public_fresh_facts only */
+    bool template; /* has a {year} address and no bytes of its own; public_fresh_facts tells it */
     int64_t freshness_days, updated_at, checked_at, reached_at, failures, next_check_at, gen;
     int64_t removed_at; /* it was found to be gone upstream; -1: it is there, or withheld */
 };
