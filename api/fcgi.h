@@ -3,8 +3,8 @@
  *
  * Invariants
  *   1. A header that decides about identity or trust and comes twice refuses the request.
- *   2. The path is taken from PATH_INFO alone, decoded once, by the web server (TRAPS.md: routing
- *      and access rules must look at the same variable).
+ *   2. The path is taken from PATH_INFO alone, decoded once, by the web server: routing and access
+ *      rules look at the same variable, so neither can be told another path than the other.
  *   3. A process holds several kept connections and serves whichever speaks, so that idle ones
  *      never keep others waiting.
  *   4. Requests whose answers wait for a commit are held until what came with them is read, then settled

@@ -1,4 +1,4 @@
-/* feed_json: the body of /changes as the contract has it. Rows are copied, not read. */
+/* feed_json: the body of /changes (schemas/changes.schema.json). Rows are copied, not read. */
 #include "api/feed_formats.h"
 #include "api/put.h"
 

@@ -1,7 +1,7 @@
 /* hook: what a push adapter is, and what it is given and gives back. An adapter is one file
  * (hook_NAME.c) and one row of ledger/adapters.def; the way from a POST to the inbox is hooks.c.
  *
- *   raw body ──▶ verify (keys, time) ──▶ read (parse) ──▶ events ──▶ nonce + candidate + replay row ──▶ answer
+ *   raw body ─▶ verify (keys, time) ─▶ read (parse) ─▶ events ─▶ one transaction ─▶ answer
  *
  * Invariants
  *   1. Nothing of a body is parsed before `verify` has said RC_OK. Where the scheme keeps its proof inside
@@ -48,8 +48,8 @@ enum hook_what {
 /* One event in our words. */
 struct hook_event {
     struct str id; /* the provider's id of the event; .n 0: none, the sha256 of the body serves */
-    struct str
-        object; /* what it is about (bucket/key, subject), "" when the source is one object */
+    /* What it is about (bucket/key, subject), "" when the source is one object. */
+    struct str object;
     struct str sequence; /* orders the events of one object, compared as padded text; "" for none */
     struct str version;  /* names this version of the object (versionId, generation), "" for none */
     int64_t at;          /* the provider's time of the event in ms, -1 when not told */
@@ -65,7 +65,8 @@ struct hook_event {
 /* What a delivery was, besides events. */
 enum hook_kind {
     HOOK_EVENTS,
-    HOOK_HANDSHAKE, /* answer `reply` with status 200 and take nothing in (azure, cloudevents OPTIONS) */
+    /* Answer `reply` with status 200 and take nothing in (azure, cloudevents OPTIONS). */
+    HOOK_HANDSHAKE,
     HOOK_CONFIRM /* a subscription wants `confirm_url` fetched: handed to the scheduler (sns) */
 };
 struct hook_reading {
@@ -86,8 +87,8 @@ struct hook_adapter {
     /* Are these adapter_options and this number of secrets usable? Names the field. For `source add`
      * and doctor; NULL: any options are refused but none. */
     enum rc (*check_options)(yyjson_val *options, size_t n_secrets, struct err *err);
-    unsigned
-        retry_days; /* how long the provider may send the same event again: ids are kept longer */
+    /* How long the provider may send the same event again: ids are kept longer. */
+    unsigned retry_days;
 };
 
 /* By the name of a source's `adapter`; NULL: none. */

@@ -1,7 +1,8 @@
 /* hook_azure: Azure Event Grid, in its own schema and in that of CloudEvents; blobs above all.
  *
- *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is aeg-sas-key: SECRET. Set it in
- *                              the event subscription as a delivery property, marked secret
+ *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is aeg-sas-key: SECRET.
+ *                                            Set it in the event subscription as a delivery
+ *                                            property, marked secret
  *                     origins  list of senders for the handshake of CloudEvents; default
  *                              eventgrid.azure.net
  *                     rate     deliveries per minute that it promises; default what is asked for

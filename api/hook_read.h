@@ -13,8 +13,8 @@
 #include "api/hook.h"
 
 #define HOOK_TEXT_MAX 1024 /* a type, a version, a sequencer: none of them comes near */
-#define HOOK_OBJECT_MAX                                                                            \
-    2560 /* source and subject of an event, or bucket and key, with the space between */
+/* Source and subject of an event, or bucket and key, with the space between. */
+#define HOOK_OBJECT_MAX 2560
 
 /* Parses text, which `what` names in errors ("the body"). */
 MUST_CHECK enum rc hook_document(const struct hook_delivery *d, struct str text, const char *what,

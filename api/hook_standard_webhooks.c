@@ -1,6 +1,6 @@
 /* hook_standard_webhooks: Standard Webhooks 1.0, symmetric signatures (v1).
  *
- *   webhook-id: msg_…   webhook-timestamp: 1614265330   webhook-signature: v1,BASE64 v1,BASE64 v1a,…
+ *   webhook-id: msg_…   webhook-timestamp: 1614265330   webhook-signature: v1,BASE64 v1a,…
  *   BASE64 = HMAC-SHA256(secret, id "." timestamp "." body)
  *
  * Invariants

@@ -1,7 +1,7 @@
 /* hooks: POST /hooks/{source}, where strangers talk to us first.
  *
- *   size, headers ─▶ source ─▶ secrets ─▶ adapter: verify ─▶ adapter: read ─▶ room ─▶ one transaction
- *                                                                                   (settle.c) ─▶ answer
+ *   size, headers ─▶ source ─▶ secrets ─▶ adapter: verify ─▶ adapter: read ─▶ room
+ *                                              ─▶ one transaction (settle.c) ─▶ answer
  *
  * Invariants
  *   1. Nothing of a body is parsed, and nothing durable is done, before its signature was verified.

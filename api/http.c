@@ -12,8 +12,8 @@
 
 #define ERRORS_MAX (8u << 10) /* a client that sends 32 wrong parameters learns of all of them */
 #define EXTRA_MAX (4u << 10)
-#define BODY_KEEP                                                                                  \
-    (1u << 20) /* a larger buffer is given back, so that one page does not stay paid */
+/* A larger buffer is given back, so that one page does not stay paid. */
+#define BODY_KEEP (1u << 20)
 
 /* ---- response --------------------------------------------------------------------------------- */
 

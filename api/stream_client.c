@@ -1,4 +1,5 @@
-/* stream_client: see the header. */
+/* stream_client: who is near the end is served from the tail, who is behind reads pages of the
+ * ledger, rendered for him alone. */
 #include "api/stream_client.h"
 
 #include <stdlib.h>

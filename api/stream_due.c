@@ -1,4 +1,4 @@
-/* stream_due: see the header. */
+/* stream_due: a binary heap in an array; each item knows its place, counted from 1 (0: in none). */
 #include "api/stream_due.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* stream_stat: see the header. */
+/* stream_stat: each number has a place of fixed width, so a line is written over the one before. */
 #include "api/stream_stat.h"
 
 #include <errno.h>

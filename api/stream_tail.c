@@ -1,4 +1,5 @@
-/* stream_tail: see the header. */
+/* stream_tail: sequence and generation of what is held are compared with the ledger's; when one of
+ * them differs all is read again. */
 #include "api/stream_tail.h"
 
 #include <stdlib.h>

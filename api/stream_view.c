@@ -1,10 +1,10 @@
-/* stream_view: see the header. */
+/* stream_view: clients ask alike when base URL and filters, written as one text, are the same. */
 #include "api/stream_view.h"
 
 #include <stdlib.h>
 
-#define KEY_MAX                                                                                    \
-    (16u << 10) /* a base URL and all filters: a query has at most REQ_QUERY_MAX bytes */
+/* A base URL and all filters: a query has at most REQ_QUERY_MAX bytes. */
+#define KEY_MAX (16u << 10)
 
 /* The base, then "name=value" on a line each. Values hold no line breaks (http_decode). */
 static void write_key(struct buf *key, const struct feed_query *q, struct str base)

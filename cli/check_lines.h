@@ -13,8 +13,8 @@
 
 #define REPORT_DUE OUTCOME_COUNT /* "outcome" of a source in a dry run */
 #define LINE_TEXTS 4
-#define LINE_TEXT_MAX                                                                              \
-    8192 /* id, url, detail and event id: their own limits leave half of it free */
+/* Id, url, detail and event id: their own limits leave half of it free. */
+#define LINE_TEXT_MAX 8192
 
 struct report_line {
     const char *source_id, *url, *detail, *event_id;

@@ -1,4 +1,4 @@
-/* check_report: see the header. */
+/* check_report: collecting, then three ways to tell it: JSON, rows, and the sum for a person. */
 #include "cli/check_report.h"
 
 #include "cli/human.h"
@@ -131,7 +131,7 @@ void report_add_due(struct check_report *r, const struct source *s, const char *
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Beyond what DESIGN section 8 names. */
+/* What is known after a look only, behind what every result has. */
 static void add_more(yyjson_mut_doc *d, yyjson_mut_val *o, const struct report_line *l)
 {
     yyjson_mut_obj_add_int(d, o, "http", l->http);

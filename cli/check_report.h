@@ -26,8 +26,8 @@ struct check_report {
     struct report_kind kinds[REPORT_KINDS_MAX];
     size_t n_kinds;
     int64_t counts[OUTCOME_COUNT + 1];
-    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, found, vintages,
-        failures;        /* found: without vintages */
+    int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, vintages, failures;
+    int64_t found;       /* without vintages */
     int64_t refused;     /* found, but failed or died in the handler */
     int64_t elapsed_ms;  /* set by the caller before it is printed */
     int64_t not_reached; /* sources that were meant but not looked at */
@@ -40,8 +40,8 @@ void report_add_due(struct check_report *r, const struct source *s, const char *
 void report_fate(struct check_report *r, const struct report_line *l,
                  const struct inbox_fate *fate);
 
-/* The document that scripts rely on (DESIGN section 8), with an empty list of results; the caller may
- * add members behind it. report_put_json prints it with the results. */
+/* The document that scripts rely on: checked, outcomes, bytes_in, bytes_saved, and results, which is
+ * empty here; the caller may add members behind it. report_put_json prints it with the results. */
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d);
 MUST_CHECK enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d,
                                    struct err *err);

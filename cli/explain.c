@@ -1,4 +1,4 @@
-/* explain: see the header. */
+/* explain: what is told is collected as JSON while the check runs; people read it as text. */
 #include "cli/explain.h"
 
 #include "cli/source_state.h"

@@ -1,8 +1,8 @@
 /* export: the public catalog as a tree of files: STAC, DCAT, PROV, the feed.
  *
  *   catalog.json  catalogs/  collections/{c}/collection.json, items/, years/   STAC, links relative
- *   dcat/catalog.jsonld, .ttl, datasets/{c}.jsonld, .ttl    data.json           DCAT 3, DCAT-US
- *   prov/{run}.json, .jsonld, .ttl   deltas/{d}.json   changes.ndjson           evidence, and the feed
+ *   dcat/catalog.jsonld, .ttl, datasets/{c}.jsonld, .ttl    data.json          DCAT 3, DCAT-US
+ *   prov/{run}.json, .jsonld, .ttl   deltas/{d}.json   changes.ndjson          evidence, the feed
  *   index.html
  *
  * Invariants

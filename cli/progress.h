@@ -1,6 +1,6 @@
 /* progress: one line on standard error that says how far a long piece of work has come.
  *
- *   checking ━━━━━━━━━━━━╸─────── 12,345/19,495 63 %  0:04 left  12,000 unchanged  300 changed  4,641/s
+ *   checking ━━━━━━━━━━╸───── 12,345/19,495 63 %  0:04 left  12,000 unchanged  300 changed  4,641/s
  *
  * Invariants
  *   1. Only where a person watches: standard error is a terminal that can move its cursor, and standard

@@ -1,6 +1,7 @@
 /* cql2_text: CQL2 text to the tree, by recursive descent. One ladder for all expressions:
  *
- *   or ▸ and ▸ not ▸ predicate (=, LIKE, BETWEEN, IN, IS NULL) ▸ sum ▸ product ▸ power ▸ sign ▸ value
+ *   or ▸ and ▸ not ▸ predicate (=, LIKE, BETWEEN, IN, IS NULL) ▸ sum ▸ product ▸ power ▸ sign
+ *      ▸ value
  *
  * A parenthesis starts at the top again, so that conditions, arithmetic and lists need no look ahead;
  * cql2_check sorts out afterwards what must be true or false. */

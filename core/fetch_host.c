@@ -32,8 +32,8 @@
 #include "core/clock.h"
 #include "core/fetch_internal.h"
 
-#define TOKEN                                                                                      \
-    1000 /* budgets are counted in thousandths: then a millisecond brings `rate` of them */
+/* Budgets are counted in thousandths: then a millisecond brings `rate` of them. */
+#define TOKEN 1000
 
 /* ---- records -------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 struct instance {
     const char *dir; /* absolute */
     struct conf conf;
-    const char
-        *programs; /* folder of the programs that run beside; NULL: that of the running one */
+    /* Folder of the programs that run beside; NULL: that of the running one. */
+    const char *programs;
 };
 
 #define SECRET_NAME_MAX 64 /* bytes of the name of a secret */

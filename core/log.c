@@ -6,7 +6,7 @@
  *   2. A line is always valid JSON: values are cut between characters, and an event too large for
  *      LINE_MAX_BYTES keeps its code and says "cut".
  *   3. Logging never fails the work: what cannot be written is lost.
- * Called by programs (main files), never by libraries. */
+ *   4. A line is made in memory of its own, so that two threads do not write into each other's. */
 #include "core/log.h"
 
 #include <errno.h>
@@ -24,7 +24,6 @@ static struct {
     char proc[32];
     int fd;
     enum log_level min;
-    struct buf line; /* kept between events */
 } state = {.proc = "freshet", .fd = STDERR_FILENO, .min = LOG_INFO};
 
 enum rc log_open(const char *proc, const char *path, struct err *err)
@@ -73,8 +72,6 @@ static void begin(struct buf *b, enum log_level level, const char *code)
 {
     char at[TIME_MAX];
     time_format(clock_now(), at);
-    if (b->max == 0)
-        buf_init(b, LINE_MAX_BYTES);
     buf_clear(b);
     buf_printf(b, "{\"at\":\"%s\",\"level\":\"%s\"", at, level_names[level]);
     put_text(b, "code", code);
@@ -95,9 +92,10 @@ static void end(struct buf *b)
 
 void log_fields(enum log_level level, const char *code, const struct log_field *fields)
 {
-    struct buf *b = &state.line;
+    struct buf line, *b = &line;
     if (level < state.min)
         return;
+    buf_init(b, LINE_MAX_BYTES);
     begin(b, level, code);
     for (const struct log_field *f = fields; f->key; f++) {
         if (f->s) {
@@ -112,6 +110,7 @@ void log_fields(enum log_level level, const char *code, const struct log_field *
         buf_puts(b, ",\"cut\":true");
     }
     end(b);
+    buf_release(b);
 }
 
 void log_err(enum log_level level, const char *code, const struct err *err)

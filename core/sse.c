@@ -1,4 +1,5 @@
-/* sse: see the header. Pure. */
+/* sse: lines are put together from pieces; a line moves a field, an empty line tells the event.
+ * Pure. */
 #include "core/sse.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* committer: see the header. */
+/* committer: the phase says whose the batch is: the thread's when GIVEN, the caller's in all
+ * others. */
 #include "detectors/committer.h"
 
 #include <pthread.h>

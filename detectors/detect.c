@@ -1,10 +1,10 @@
 /* detect: the checks under way, and the batches in which their results are committed.
  *
- *   detect_add ─▶ open ─(look ends)─▶ ended ─▶ given (one transaction, committer.c) ─▶ done callback, idle
- *                  ▲                                                                                │
- *                  └────────────────────────────────────────────────────────────────────────────────┘
+ *   detect_add ─▶ open ─(look ends)─▶ ended ─▶ given (a transaction, committer.c) ─▶ callback, idle
+ *                  ▲                                                                             │
+ *                  └─────────────────────────────────────────────────────────────────────────────┘
  *
- * A look that is read ahead goes idle ─▶ asked (committer.c reads it) ─▶ ahead ─▶ open, or back to idle.
+ * Read ahead, one goes idle ─▶ asked (committer.c reads it) ─▶ ahead ─▶ open, or back to idle.
  */
 #include "detectors/detect.h"
 #include "core/clock.h"

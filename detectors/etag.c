@@ -1,4 +1,5 @@
-/* etag: see the header for the flow and its invariants. Pure. */
+/* etag: what to ask, from the state; what an answer means, from state and answer; the flow is in
+ * the header. Pure. */
 #include "detectors/etag.h"
 #include "core/clock.h"
 #include "detectors/shape.h"

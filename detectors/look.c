@@ -1,4 +1,5 @@
-/* look: see the header. */
+/* look: whatever the kind of detector, here are sending, receiving, the spool, and what every end
+ * of a check does to the state. */
 #include "core/clock.h"
 #include "detectors/headers.h"
 #include "detectors/look.h"

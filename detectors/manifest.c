@@ -1,4 +1,5 @@
-/* manifest: see the header for the flow and its invariants. Pure. */
+/* manifest: the reader of the format turns a page into entries (manifest_page.h); here is what
+ * goes on from page to page. The flow is in the header. Pure. */
 #include "detectors/manifest.h"
 #include "detectors/etag.h"
 #include "detectors/manifest_page.h"

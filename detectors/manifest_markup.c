@@ -1,4 +1,5 @@
-/* manifest_markup: see the header. Pure. */
+/* manifest_markup: a token is a view of the page, and reading one moves on what is left of it.
+ * Pure. */
 #include "detectors/manifest_markup.h"
 
 void markup_open(struct markup *m, struct str text, bool html)

@@ -1,4 +1,5 @@
-/* orders: see the header. */
+/* orders: numbers of sources are read a page ahead of the room that the engine has, and offered in
+ * laps: what cannot begin yet is passed by and offered again. */
 #include "detectors/orders.h"
 #include "core/json.h"
 #include "ledger/request.h"
@@ -17,10 +18,10 @@ struct wanted {
 };
 
 struct order {
-    int64_t no;  /* of the request; 0: free place */
-    int trigger; /* enum trigger_type, -1: any */
-    int64_t last_no,
-        read_no;        /* newest source when it was taken; read so far. Both 0 for one source */
+    int64_t no;         /* of the request; 0: free place */
+    int trigger;        /* enum trigger_type, -1: any */
+    int64_t last_no;    /* newest source when it was taken; 0 for one source */
+    int64_t read_no;    /* read so far; 0 for one source */
     int64_t *todo;      /* known and not added */
     size_t n, room, at; /* at: those before it were offered on this lap */
     int64_t added, ended;

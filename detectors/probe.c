@@ -1,4 +1,5 @@
-/* probe: see the header for the flow and its invariants. Pure. */
+/* probe: the document first, then the data by the rules of etag.h; the flow is in the header.
+ * Pure. */
 #include "detectors/probe.h"
 #include "detectors/etag.h"
 #include "detectors/shape.h"

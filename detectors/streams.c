@@ -1,4 +1,5 @@
-/* streams: see the header for the states and invariants. */
+/* streams: a turn takes every stream one step; which sources have one is read now and then. The
+ * states are in the header. */
 #include "detectors/streams.h"
 
 #include <sys/queue.h>
@@ -17,8 +18,8 @@
 #define STREAM_BYTES_MAX INT64_MAX
 #define BEYOND_MAX 64 /* recorded at a time */
 #define BEYOND "it is beyond max_streams"
-#define WAITS                                                                                      \
-    "it waits for a connection" /* no try has ended yet: nobody answers, or it is not its turn */
+/* No try has ended yet: nobody answers, or it is not its turn. */
+#define WAITS "it waits for a connection"
 
 enum state { WAITING, CONNECTING, OPEN };
 enum known { NOTHING, DOWN, UP }; /* what the ledger says of it */
@@ -52,8 +53,8 @@ struct streams {
     struct fetch *fetch;
     struct stream_list list;
     int64_t n, listed_at;
-    int64_t beyond
-        [BEYOND_MAX]; /* sources that there is no room for, and not recorded as down with that */
+    /* Sources that there is no room for, and not recorded as down with that. */
+    int64_t beyond[BEYOND_MAX];
     size_t n_beyond;
 };
 

@@ -1,4 +1,4 @@
-/* window: see the header. Pure. */
+/* window: everything that may want a look names a time, and the soonest counts. Pure. */
 #include "detectors/window.h"
 #include "core/clock.h"
 

@@ -1,4 +1,4 @@
-/* window: when a source is to be looked at next, and why (DESIGN section 4).
+/* window: when a source is to be looked at next, and why.
  *
  * Triggers open windows (ledger/calendar.h). A source without triggers has an interval: its own, or
  * the setting.

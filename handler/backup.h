@@ -1,6 +1,7 @@
 /* backup: a copy of an instance that is one itself, made while everything runs.
  *
- *   DIR/ledger.db, freshet.json, policy.json, store/…    and the empty folders that work needs
+ *   DIR/ledger.db, freshet.json, policy.json, notify.json, store/… and the empty folders that work
+ *   needs; sources.json too, the list for `freshet source import`, where an operator keeps one here
  *
  * Invariants
  *   1. The ledger is copied as of one moment; objects after it. They are never altered and gc waits

@@ -9,10 +9,10 @@
 
 /* Those that end and those that the same commit claims; one more for a rollback that comes while all are full. */
 #define HANDS (2 * BATCH_MAX + 1)
-#define JOB_MEMORY_MAX (256u << 20) /* documents of one change; bytes and parsing have their own */
+#define JOB_MEMORY_MAX (256u << 20) /* Documents of one change; bytes and parsing have their own. */
 #define BATCH_MEMORY (64u << 20)
-#define BATCH_WAIT_MS                                                                              \
-    20 /* a local upstream answers in less; nobody notices it beside a remote one */
+/* A local upstream answers in less; nobody notices it beside a remote one. */
+#define BATCH_WAIT_MS 20
 #define BATCH_DECIDE_MS 200 /* a full batch of small files takes a tenth of it */
 #define LARGE_BYTES 1000000 /* takes long to inspect, compared with a commit */
 

@@ -8,7 +8,7 @@
  *      raised is raised for the children in the same transaction. The key of an entry is a part of an
  *      address: it is in a child's id and title at level public only.
  *   3. (I12) Headers and pin of the parent go to the parent's own origin; a child elsewhere has none.
- *   4. Absence from a complete listing is a deletion (DESIGN section 3.10), of the child's bytes: the
+ *   4. Absence from a complete listing is a deletion, of the child's bytes: the
  *      child stays and goes on when its entry returns; until then it is not looked at, whatever its own
  *      upstream answers (sources.unlisted_at). A child that was retired by hand stays so.
  * All functions run inside the caller's transaction. Called by job and by the source commands.

@@ -11,8 +11,8 @@
 #define MEMORY_MAX ((size_t)4 << 30) /* the sandbox allows less */
 #define OUTLINE_STEPS 300.0          /* a picture of a shape needs no more */
 #define LEGAL_MAX 40
-#define LOOSE_MAX                                                                                  \
-    10000 /* features without a key that are kept to find out whether they moved at all */
+/* Features without a key that are kept to find out whether they moved at all. */
+#define LOOSE_MAX 10000
 
 /* A feature that a row of the diff is about. */
 struct kept {

@@ -5,7 +5,8 @@
  * sandbox, under the same limits. Files are read twice: first for their reports, of which diff makes
  * pairs, then again to keep the features of the pairs, so that memory goes with what changed.
  *
- *   {"compare_version","reason":null,"totals":{…,"within_precision"},"added":[…],"removed":[…],"modified":[…]}
+ *   {"compare_version","reason":null,"totals":{…,"within_precision"},
+ *    "added":[…],"removed":[…],"modified":[…]}
  *
  * Invariants
  *   1. (I9) Pure, like inspection.

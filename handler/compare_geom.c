@@ -251,8 +251,8 @@ static bool in_metres(struct arena *a, const struct geom *g, struct scale k, str
 
 /* ---- the same, within a distance -------------------------------------------------------------- */
 
-#define SAME_STEPS_MAX                                                                             \
-    (1u << 24) /* vertices looked at for one pair; then it counts as another shape */
+/* Vertices looked at for one pair; then it counts as another shape. */
+#define SAME_STEPS_MAX (1u << 24)
 
 /* Two shapes, and how far apart their vertices may be. */
 struct close {

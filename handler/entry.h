@@ -1,5 +1,5 @@
-/* entry: the feed entry of a change (DESIGN section 6), whole; without "seq", which the api puts in
- * front. Fields come in the order of the contract. Pure; called by job.
+/* entry: the feed entry of a change, whole; without "seq", which the api puts in front. Fields come
+ * in the order of schemas/change.schema.json. Pure; called by job.
  */
 #ifndef FRESHET_HANDLER_ENTRY_H
 #define FRESHET_HANDLER_ENTRY_H

@@ -50,8 +50,8 @@ enum inspect_problem {
 struct inspect_options {
     const char *feature_key; /* name of the attribute that identifies a feature; "" for none */
     double precision_m;
-    const char
-        *legal_date_field; /* of a comparison (compare.h): the attribute; NULL or "" for none */
+    /* Of a comparison (compare.h): the attribute; NULL or "" for none. */
+    const char *legal_date_field;
 };
 void inspect_options_default(struct inspect_options *ret);
 MUST_CHECK enum rc inspect_options_check(const struct inspect_options *o, struct err *err);

@@ -278,11 +278,6 @@ static enum rc check(struct job *j, struct err *err)
     return RC_OK;
 }
 
-static enum rc deny_also(void *ctx, struct ledger *l, struct err *err)
-{
-    return job_record_gate(ctx, l, err);
-}
-
 /* Ends the run unless the policy allows it. */
 static enum rc pass_policy(struct job *j, struct err *err)
 {
@@ -292,7 +287,9 @@ static enum rc pass_policy(struct job *j, struct err *err)
         return RC_OK;
     }
     j->denied = j->gate.verdict == GATE_DENY;
-    return j->denied ? job_finish_with(j, INBOX_RETRY, j->gate.reason, 0, deny_also, err) : RC_OK;
+    if (!j->denied)
+        return RC_OK;
+    return job_finish_with(j, INBOX_RETRY, j->gate.reason, 0, job_record_gate, err);
 }
 
 static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct err *err)

@@ -1,15 +1,15 @@
 /* job: one run over one candidate.
  *
  *   gate --> bytes --> inspect, validate --> policy, stage --> documents --> promote
- *     |        |               |                   `--> hold (a person decides; the run goes on from here)
+ *     |        |               |                   `--> hold (a person decides; it goes on here)
  *     `--------+---------------+--> end without effect: noop, failed or retry, with its evidence
  *
- *   gate --> gone --> documents --> promote      a deletion: the head becomes a tombstone, its bytes
- *              `--> hold                         stay in the store, and its delta tells how to return
+ *   gate --> gone --> documents --> promote    a deletion: the head becomes a tombstone, its bytes
+ *              `--> hold                       stay in the store, and its delta tells how to return
  *
- *   gate --> back --> documents --> promote      a rollback: the bytes from before, or a tombstone
+ *   gate --> back --> documents --> promote    a rollback: the bytes from before, or a tombstone
  *
- *   gate --> vintage                             a template: a source per year is opened, as a noop
+ *   gate --> vintage                           a template: a source per year is opened, as a noop
  *
  * Invariants
  *   1. (I5) It ends by exactly one transaction: promote, promote_hold or inbox_finish. Until then it writes

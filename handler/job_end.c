@@ -9,8 +9,8 @@
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
-#define MISSED_AGAIN_MS                                                                            \
-    60000 /* an entry given up here is looked at again: as after a failed check */
+/* An entry given up here is looked at again: as after a failed check. */
+#define MISSED_AGAIN_MS 60000
 
 int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
 {
@@ -146,7 +146,7 @@ static enum rc hold_also(void *ctx, struct ledger *l, struct err *err)
         TRY(job_has_object(j, TIER_RESTRICTED, err));
     if (j->bytes.fetched)
         TRY(check_reached(l, j->source.no, j->facts.finalized_at, err));
-    TRY(job_record_gate(j, l, err));
+    TRY(job_record_gate(ctx, l, err));
     return redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
 }
 

@@ -47,8 +47,9 @@ enum rc job_gate(struct job *j, struct err *err)
     return RC_OK;
 }
 
-enum rc job_record_gate(const struct job *j, struct ledger *l, struct err *err)
+enum rc job_record_gate(void *ctx, struct ledger *l, struct err *err)
 {
+    const struct job *j = ctx;
     const struct decision d = {.run_id = j->claim->run_id,
                                .policy_version = j->claim->tags.policy_version,
                                .verdict = gate_verdict_name(j->gate.verdict),

@@ -73,8 +73,8 @@ bool job_same_content(const struct job *j);
 MUST_CHECK enum rc job_open_head(const struct job *j, int *ret_fd, struct err *err);
 /* Asks the policy: fills gate and facts.gate. */
 MUST_CHECK enum rc job_gate(struct job *j, struct err *err);
-/* Inside the transaction that acts on it; nothing when the policy was not asked. */
-MUST_CHECK enum rc job_record_gate(const struct job *j, struct ledger *l, struct err *err);
+/* A run_also_fn, inside the transaction that acts on it; nothing when the policy was not asked. */
+MUST_CHECK enum rc job_record_gate(void *ctx, struct ledger *l, struct err *err);
 /* A run_also_fn: the source's public rows as they are now. */
 MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a

@@ -2,7 +2,8 @@
  *
  *   standard-webhooks   POST, webhook-id, webhook-timestamp, webhook-signature (v1, HMAC-SHA256 over
  *                       "id.timestamp.body", one per live secret), {"type","timestamp","data"}
- *   slack               POST {"text"} without markup      discord   POST {"content"} without mentions
+ *   slack               POST {"text"} without markup
+ *   discord             POST {"content"} without mentions
  *
  * Invariants
  *   1. (I8) A change is told by its public feed entry, as it is now. Of a restricted source a message

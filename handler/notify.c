@@ -1,4 +1,4 @@
-/* notify: see the header. */
+/* notify: a request has a slot; what ended stays in it until one commit keeps them all. */
 #include "handler/notify.h"
 
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 #define ANSWER_MAX 65536               /* what a receiver says is not read further */
 #define ANSWER_MS 15000
 #define HTTP_GONE 410
-#define SLICE_MS                                                                                   \
-    20 /* of a wait: a slow receiver must not keep the answers of others from being kept */
+/* Of a wait: a slow receiver must not keep the answers of others from being kept. */
+#define SLICE_MS 20
 
 /* A request under way, or one that has ended and is not kept yet. */
 struct slot {

@@ -1,6 +1,6 @@
 /* notify: tells subscribers (notify.json) what happened (ledger/notice.h).
  *
- *   notify.json changed? read it ─▶ sort new notices ─▶ send what is due, side by side ─▶ keep how it ended
+ *   notify.json changed? read it ─▶ sort new notices ─▶ send all that is due ─▶ keep how it ended
  *
  * Invariants
  *   1. Whoever is slow or dead keeps nobody waiting: each subscriber has up to NOTIFY_IN_FLIGHT requests of

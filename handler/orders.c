@@ -1,4 +1,5 @@
-/* orders: see the header. */
+/* orders: each is taken when its turn comes; an error of who asked ends it, one of ours leaves it
+ * open. */
 #include "handler/orders.h"
 
 #include "core/clock.h"

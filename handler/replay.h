@@ -3,12 +3,15 @@
  * The log (ledger/replay.h) is the ledger's own, or one that `freshet replay --export` wrote. Each row is
  * one move of the ledger, and says all that is needed to make it again:
  *
- *   source.add, source.put           the declaration, its author source.child   with parent and entry
- *   candidate                        what the detector found     rollback.taken the rollback it is made of
- *   run.promoted, run.held           run, event, sha256: the bytes are the store's
- *   run.noop, .failed, .retry, .dead, .rejected run and reason              approve, reject  reviewer and note
- *   level.ask, level.approve, level.reject, waiver.add, waiver.revoke   who, what and why
- *   admin.rollback, rollback.lifted, dead.retry, dead.drop       who, what and why
+ *   source.add, source.put                       the declaration, its author
+ *   source.child                                 the same, with parent and entry
+ *   candidate                                    what the detector found
+ *   rollback.taken                               the rollback that the candidate is made of
+ *   run.promoted, run.held                       run, event, sha256: the bytes are the store's
+ *   run.noop, .failed, .retry, .dead, .rejected  run and reason
+ *   approve, reject                              reviewer and note
+ *   level.ask, .approve, .reject, waiver.add, .revoke, admin.rollback, rollback.lifted,
+ *   dead.retry, .drop                            who, what and why
  *
  * Ids, times and sequence numbers are those of the log. handler/replay.def has the kinds; one that is not
  * there is refused, since nobody knows what would be left out.

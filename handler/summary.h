@@ -30,9 +30,8 @@ struct summary {
     char content_digest[SHA256_HEX]; /* "" for none */
     char schema_digest[SHA256_HEX];  /* of names and plain types of fields; "" for none */
     int64_t problems[PROBLEM_COUNT]; /* how often */
-    uint64_t
-        fields[SUMMARY_FIELDS_MAX]; /* of each field of the schema, a piece of the digest of its
-                                          * name and plain type */
+    /* Of each field of the schema, a piece of the digest of its name and plain type. */
+    uint64_t fields[SUMMARY_FIELDS_MAX];
     size_t n_fields;
     double precision_m;
     /* Of what the source asks for (summary_expect), not stored. */

@@ -20,8 +20,8 @@
 #include "handler/outbox.h"
 
 #define SLOTS_MAX 256 /* workers of one instance, all programs together */
-#define REPLAY_MEMORY_MAX                                                                          \
-    (256u << 20) /* documents of one change; bytes and parsing have their own */
+/* Documents of one change; bytes and parsing have their own. */
+#define REPLAY_MEMORY_MAX (256u << 20)
 #define POLICY_MEMORY_MAX (32u << 20)
 #define HEARTBEAT_MS 5000
 #define OWNER_MAX 24

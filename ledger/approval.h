@@ -1,8 +1,9 @@
 /* approval: what waits for a person, and the person's decision: a held change (by its event), or a
  * request to lower the level of a source (lvl_...).
  *
- *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready, and its run
- *                  ends as REJECTED. A handler does either; who may write ends a rejected run at once.
+ *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready,
+ *                  and its run ends as REJECTED. A handler does either; who may write ends a
+ *                  rejected run at once.
  *   level request  approve --> a writer lowers the level (handler/levels.h); reject --> it is over.
  *
  * Invariants

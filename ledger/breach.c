@@ -1,4 +1,5 @@
-/* breach: see the header. */
+/* breach: one function tells a move; checks call it in their commit, the sweep for what time
+ * brings. */
 #include "ledger/breach.h"
 
 #include "ledger/notice.h"

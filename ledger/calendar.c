@@ -1,4 +1,4 @@
-/* calendar: see the header. Pure. */
+/* calendar: each trigger answers for itself, a source is the union of its triggers. Pure. */
 #include "ledger/calendar.h"
 #include "core/clock.h"
 

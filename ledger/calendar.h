@@ -1,4 +1,4 @@
-/* calendar: the windows that the triggers of a source open (DESIGN section 4), all in UTC.
+/* calendar: the windows that the triggers of a source open, all in UTC.
  *
  * Annual is from the first day of a month to the last day of another (over new year when that is
  * earlier), redistricting and census are whole years; an interval is always open, manual never is.

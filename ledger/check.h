@@ -21,8 +21,8 @@
 struct check_state {
     char etag[1024], last_modified[64], validator_url[2048];
     bool has_seen;
-    char seen_shape
-        [16]; /* detectors/shape.h; what these bytes were like, so what is expected next */
+    /* What these bytes were like (detectors/shape.h), so what is expected next. */
+    char seen_shape[16];
     struct sha256 seen_sha;
     int64_t seen_size;
     bool head_refused, date_doubted;

@@ -1,4 +1,4 @@
-/* health: the rules. Pure; see the header. */
+/* health: the rules, in the order in which they count. Pure. */
 #include "ledger/health.h"
 
 #include <stdio.h>

@@ -78,8 +78,8 @@ struct inbox_finish {
     struct str qa, prov;
     int64_t next_attempt_at; /* RETRY */
     int64_t max_attempts;    /* RETRY */
-    bool
-        approved; /* RETRY: the run was held and approved; it stays as it is, and goes on by the next try */
+    /* RETRY: the run was held and approved; it stays as it is, and goes on by the next try. */
+    bool approved;
     run_also_fn *also; /* may be NULL */
     void *also_ctx;
 };

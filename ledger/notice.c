@@ -1,4 +1,5 @@
-/* notice: see the header. */
+/* notice: rows of notices and deliveries, in and out; handler/notify.c decides what becomes of
+ * them. */
 #include "ledger/notice.h"
 
 #include "core/clock.h"

@@ -61,8 +61,8 @@ struct promotion {
     const char *reverts; /* the run whose change is taken back; NULL: it is no rollback */
     struct str entry, delta, item, prov, qa; /* whole, private */
     struct public_rows pub;
-    const char
-        *etag; /* validators of the bytes, stored when the handler fetched them; NULL keeps */
+    /* Validators of the bytes, stored when the handler fetched them; NULL keeps. */
+    const char *etag;
     const char *last_modified, *final_url;
     const char *tell[4]; /* kinds of rows for the outbox; NULL ends */
 };

@@ -56,8 +56,8 @@ struct public_change_query {
     const struct str *collections; /* the same, as the list in filter */
     size_t n_collections;
     const struct public_change_filter *filter; /* NULL: none */
-    int64_t
-        until; /* seq <= until, where no list is asked for; 0: no end. Bounds the cost of one look */
+    /* Where no list is asked for, seq <= until, to bound the cost of one look; 0: no end. */
+    int64_t until;
 };
 /* *ret_pending: matching rows left behind the last one handed out; NULL: they are not counted. */
 MUST_CHECK enum rc public_changes(struct ledger *l, const struct public_change_query *q,
@@ -86,7 +86,7 @@ struct public_fresh {
     const char *source_id, *title, *collection, *level, *window, *run_id, *identity, *delta_id,
         *qa_status, *qa_note; /* "" when absent */
     bool held, retired;
-    bool template; /* has a {year} address and no bytes of its own; told by public_fresh_facts only */
+    bool template; /* has a {year} address and no bytes of its own; public_fresh_facts tells it */
     int64_t freshness_days, updated_at, checked_at, reached_at, failures, next_check_at, gen;
     int64_t removed_at; /* it was found to be gone upstream; -1: it is there, or withheld */
 };

@@ -16,8 +16,8 @@
 
 struct public_item {
     struct str doc, id, collection;
-    struct str latest,
-        next; /* ids of the newest and the following version; next "" for the newest */
+    struct str latest; /* id of the newest version */
+    struct str next;   /* of the following one, "" for the newest */
     int64_t gen, at;
 };
 MUST_CHECK enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection,

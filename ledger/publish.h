@@ -19,8 +19,8 @@ struct public_source {
     int64_t updated_at, removed_at; /* -1: absent or withheld */
     bool shows_checks; /* else it has no row in public_checks, and these do not matter: */
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
-    const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status,
-        *qa_note; /* NULL: absent */
+    /* NULL: absent */
+    const char *last_outcome, *window, *run_id, *identity, *delta_id, *qa_status, *qa_note;
 };
 /* What a description needs to know beside head and state. */
 struct public_facts {

@@ -1,4 +1,5 @@
-/* push: see the header for the way of an event and the invariants. */
+/* push: first all that is known of an event is read, then the verdict, then what it writes. The way
+ * of an event is in the header. */
 #include "ledger/push.h"
 
 #include "ledger/calendar.h"
@@ -31,7 +32,7 @@ static enum rc find_id(struct ledger *l, const struct source *s, const struct pu
     return col_sha(&q, 0, ret) ? RC_OK : err_set(err, RC_CORRUPT, "", "an event id has no digest");
 }
 
-/* Padded on the right with zeros and compared as text (TRAPS: S3's sequencer). */
+/* Padded on the right with zeros and compared as text: so S3 says of its sequencer. */
 static int compare(struct str a, struct str b)
 {
     size_t n = a.n > b.n ? a.n : b.n;

@@ -1,15 +1,15 @@
 /* push: what providers tell of a source, taken in exactly once. The way from a delivery to the inbox:
  *
  *   told before? ── same bytes ──▶ DUPLICATE     (nothing is written)
- *        │   └───── other bytes ─▶ CONFLICT      (quarantine: a row with both digests, for a person)
+ *        │   └───── other bytes ─▶ CONFLICT      (quarantine: a row with both digests)
  *        ▼
  *   older than what its object was told of? ──▶ STALE (nothing is written)
  *        ▼
- *   ACCEPTED: a candidate, or the source is due at once; and its id, its place in the order, the count
+ *   ACCEPTED: a candidate, or the source is due at once; its id, its place in the order, the count
  *
  * Who gets the news: the source itself; of a listing the entry that the object is, else the listing is
  * looked at; of a template all its vintages are. What is said to be gone is looked
- * at by the scheduler, which tells a deletion from a slip (DESIGN section 3.10). After a gap the event counts,
+ * at by the scheduler, which tells a deletion from a slip (`gone_after` looks, over a day). After a gap the event counts,
  * and the scheduler looks at the source besides, and at the listing that names it: what was lost stands there.
  *
  * Invariants

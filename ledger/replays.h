@@ -18,8 +18,8 @@ MUST_CHECK enum rc replays_check(int64_t since, int64_t until, const char *by,
 struct replay_done {
     int64_t since, until, src_no; /* src_no 0: all */
     const char *by, *approved_by; /* approved_by NULL: nobody had to */
-    bool
-        own; /* of the ledger's own log: that gets a row. Another log must stay the ledger's, so it does not */
+    /* Of the ledger's own log: that gets a row. Another log must stay as it is, so it gets none. */
+    bool own;
     bool good;
     int64_t rows, noop, applied, failed;
     const char *detail; /* why it ended early, or NULL */
@@ -47,8 +47,8 @@ MUST_CHECK enum rc replays_ask(struct ledger *l, const struct replay_wish *w, in
 struct replay_request {
     int64_t no, since, until, src_no, created_at, finished_at;
     int64_t rows, noop, applied, failed;
-    const char *id, *by, *approved_by, *state,
-        *detail; /* "" where there is none; state: open, done, failed */
+    /* "" where there is none; state: open, done, failed */
+    const char *id, *by, *approved_by, *state, *detail;
 };
 /* By id; the oldest open one; RC_NOT_FOUND. INBOX role. */
 MUST_CHECK enum rc replays_get(struct ledger *l, struct arena *a, const char *id,

@@ -10,6 +10,11 @@ static const char *const scope_names[] = {
 #include "ledger/scopes.def"
 #undef X
 };
+static const char scope_list[] =
+#define X(bit, name) name ", "
+#include "ledger/scopes.def"
+#undef X
+    "all";
 #define ALL_SCOPES ((1u << ARRAY_LEN(scope_names)) - 1)
 
 static bool scope_bit(struct str name, unsigned *bits)
@@ -36,11 +41,8 @@ enum rc scopes_parse(struct str list, unsigned *ret, struct err *err)
         if (str_is(item, "all"))
             bits = ALL_SCOPES;
         else if (item.n && !scope_bit(item, &bits))
-            return err_set(
-                err, RC_INVALID, "scope",
-                "\"%.*s\" is no scope; scopes are check, sources, rollback, approve, replay,"
-                " read:restricted, all",
-                STR_FMT(item));
+            return err_set(err, RC_INVALID, "scope", "\"%.*s\" is no scope; scopes are %s",
+                           STR_FMT(item), scope_list);
     }
     if (!bits)
         return err_set(err, RC_INVALID, "scope", "a token needs at least one scope");

@@ -38,8 +38,8 @@ struct rollback_plan {
     enum rollback_verdict verdict;
     int64_t src_no;
     char run_id[37]; /* of the change */
-    char first[ROLLBACK_FIRST_MAX]
-              [DELTA_ID_MAX]; /* BEHIND: newest first. OVER: what took it back */
+    /* BEHIND: newest first. OVER: what took it back. */
+    char first[ROLLBACK_FIRST_MAX][DELTA_ID_MAX];
     size_t n_first;
     bool more;
 };

@@ -1,4 +1,4 @@
-/* source: the declaration of one upstream (DESIGN section 7), parsed, checked and stored.
+/* source: the declaration of one upstream (docs/SOURCES.md), parsed, checked and stored.
  *
  * The JSON declaration is the truth; struct source is its checked reading. Adding a field is one
  * row in source_fields.def.

@@ -1,4 +1,4 @@
-/* telemetry: see the header. */
+/* telemetry: sums are rows that grow; measures are taken anew, from what is there. */
 #include "ledger/telemetry.h"
 
 #include "ledger/query.h"

@@ -4,8 +4,8 @@
 #include "core/clock.h"
 #include "ledger/query.h"
 
-#define FORMS_MAX                                                                                  \
-    16 /* of one source: an upstream that never writes the same twice must not fill the table */
+/* Of one source: an upstream that never writes the same twice must not fill the table. */
+#define FORMS_MAX 16
 
 enum rc twin_known(struct ledger *l, int64_t src_no, const struct sha256 *head,
                    const struct sha256 *sha, bool *ret, struct err *err)

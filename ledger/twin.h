@@ -1,7 +1,7 @@
 /* twin: content that comes in more than one form of bytes, and the noise that knowing so avoids.
  *
- *   a handler reads bytes that say what the head says ─▶ twin_learn: never read again under this head
- *   the upstream turns from one form to the other     ─▶ the state knows both (check.h): no candidate
+ *   a handler reads bytes that say what the head says ─▶ twin_learn: not read again under this head
+ *   the upstream turns from one form to the other     ─▶ the state knows both (check.h), no news
  *
  * Invariants
  *   1. A form is known by its digest, for one head: when the head moves, nothing is known any more.

@@ -2,7 +2,7 @@
  *
  *   idle --begin--> in_tx --commit, abort--> idle
  *   idle --group_begin--> group --begin--> group, in_tx --commit--> group --group_commit--> idle
- *                                                      `--abort---> idle, nothing of the group is written
+ *                                                      `--abort---> idle, all of it undone
  */
 #include "ledger/query.h"
 

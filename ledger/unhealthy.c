@@ -1,4 +1,4 @@
-/* unhealthy: see the header. */
+/* unhealthy: an index names suspects, health_judge has the last word on each. */
 #include "ledger/unhealthy.h"
 
 #include "ledger/query.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who may include, link and call what (docs/ARCHITECTURE.md, "Rooms"). Reads the include graph, the
+# Who may include, link and call what (docs/ARCHITECTURE.md, "Flow and rooms"). Reads the include graph, the
 # link lines of the Makefile, and the built programs. B is the build folder (default build).
 #
 # Every rule is also broken on purpose, in a copy, to see that it would be noticed.
@@ -50,13 +50,13 @@ forbidden_libraries() {
 }
 # Functions that must not be inside a program.
 forbidden_symbols() {
-    writer='promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|decide|reclaim)|check_commit'
+    writer='promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|end_rejected|reclaim)|check_commit'
     case $1 in
     freshet-api | freshet-stream)
         echo "$writer|inbox_[a-z_]+|source_(add|put|retire|by_id|each)|token_[a-z]+|request_[a-z]+|check_state_get|replay_append|audit|head_get|change_(get|each)|fetch_[a-z_]+|digest_sha256|digest_mbed_sha256"
         ;;
     freshet-intake) echo "$writer|fetch_start|digest_sha256|detect_[a-z]+|worker_new" ;;
-    freshet-scheduler) echo 'promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|decide)|worker_new|FCGX_[A-Za-z_]+' ;;
+    freshet-scheduler) echo 'promote|promote_hold|publish_[a-z_]+|inbox_(claim|finish|end_rejected)|worker_new|FCGX_[A-Za-z_]+' ;;
     freshet-handler | freshet-outbox) echo 'detect_[a-z]+|request_add|FCGX_[A-Za-z_]+' ;;
     freshet-inspect | freshet-inspect-gdal) echo 'ledger_[a-z]+|fetch_[a-z_]+|worker_new|store_[a-z]+|FCGX_[A-Za-z_]+' ;;
     freshet-upstream) echo 'ledger_[a-z]+|fetch_start' ;;

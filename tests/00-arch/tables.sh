@@ -36,6 +36,13 @@ missing_flags() {
     done
 }
 
+# The help is text, so a scope that is added could be forgotten there.
+missing_scopes() { # missing_scopes FILE
+    sed -n 's/^X([A-Z_]*, "\(.*\)")/\1/p' ledger/scopes.def | while IFS= read -r name; do
+        grep -q -w -- "$name" "$1" || echo "$name"
+    done
+}
+
 # ---- settings ---------------------------------------------------------------------------------
 # Every setting is in the sample that init writes, and the sample parses.
 missing_in_sample() { # missing_in_sample FILE SETTINGS_DEF
@@ -85,14 +92,44 @@ statements_astray() { # statements_astray STATEMENTS_DEF: "file statement"
         comm -23 "$work/stand" -
 }
 
+# ---- invariants: what is cited by number is told in docs/ARCHITECTURE.md, with a test that is there ------
+rooms='core ledger detectors handler api cli nginx www docs tests README.md'
+cited() { # cited FOLDER_OR_FILE...: numbers, each once
+    grep -rhowE --include='*.[ch]' --include='*.def' --include='*.sql' --include='*.sh' --include='*.md' \
+        --include='*.js' --include='*.py' --include='*.in' 'I[1-9][0-9]?' "$@" | sort -u
+}
+told() { sed -n 's/^| \(I[0-9]*\) |.*/\1/p' "$1"; } # told PAGE
+not_told() { # not_told PAGE FOLDER_OR_FILE...
+    told "$1" | sort >"$work/told"
+    shift
+    cited "$@" | comm -23 - "$work/told"
+}
+# Of the last column; a name without a folder is in the folder of the one before.
+tests_not_there() { # tests_not_there PAGE
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    sed -n 's/^| I[0-9]* |.*| \([^|]*\) |$/\1/p' "$1" | grep -o '`[^`]*`' | tr -d '`' |
+        while IFS= read -r name; do
+            case $name in */*) folder=${name%/*} ;; *) name=$folder/$name ;; esac
+            [ -e "$name" ] || echo "$name"
+        done
+    sed -n '/^| I[0-9]* |/{/`tests\//!p;}' "$1"
+}
+
 "$freshet" --help >"$work/help"
 finding "--help lists every command" "$(missing_in_help "$work/help")"
 finding "every command has its own --help" "$(help_of_each)"
 finding "source add --help lists every flag" "$(missing_flags)"
+"$freshet" token create --help >"$work/scopes"
+finding "token create --help lists every scope" "$(missing_scopes "$work/scopes")"
 finding "every field of a source has a flag" "$(fields_without_flag)"
 finding "every kind of the replay log is in replay.def" "$(kinds_unknown handler/replay.def)"
 finding "every program is in programs.def" "$(programs_missing cli/programs.def)"
 finding "every statement stands under a file that runs it" "$(statements_astray ledger/statements.def)"
+page=docs/ARCHITECTURE.md
+# shellcheck disable=SC2086 # a list of folders
+finding "every invariant that is cited is in $page" "$(not_told $page $rooms)"
+finding "the invariants are numbered I1 to I13" "$(told $page | tr '\n' ' ' | grep -vx "$(seq -f 'I%.0f ' 13 | tr -d '\n')")"
+finding "every test that shows an invariant is there" "$(tests_not_there $page)"
 if "$freshet" init "$work/instance" >/dev/null 2>"$work/err"; then
     pass "init makes an instance"
 else
@@ -121,6 +158,8 @@ noticed() { # noticed WHAT FINDINGS
 }
 grep -v '^  doctor ' "$work/help" >"$work/less"
 noticed "a command missing in --help" "$(missing_in_help "$work/less")"
+sed 's/rollback, //' "$work/scopes" >"$work/less"
+noticed "a scope missing in --help" "$(missing_scopes "$work/less")"
 grep -v '"lease_s"' "$work/instance/freshet.json" >"$work/less"
 noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core/settings.def)"
 { cat core/settings.def; echo 'SETTING_INT(invented, 1, 1, 1, "x")'; } >"$work/more.def"
@@ -135,6 +174,13 @@ for kind in waiver.add level.approve source.put run.dead dead.drop; do
     grep -v "\"$kind\"" handler/replay.def >"$work/less.def"
     noticed "a kind that replay does not know: $kind" "$(kinds_unknown "$work/less.def")"
 done
+echo "/* I$((13 + 1)): invented */" >"$work/cites.h"
+noticed "an invariant that is cited and not told" "$(not_told $page "$work/cites.h")"
+grep -v '^| I8 |' $page >"$work/less"
+# shellcheck disable=SC2086 # a list of folders
+noticed "an invariant that is told no more" "$(not_told "$work/less" $rooms)"
+sed 's/test_lock\.c/test_locks.c/' $page >"$work/less"
+noticed "an invariant whose test is gone" "$(tests_not_there "$work/less")"
 sed 's/8080/8081/' docs/SETTINGS.md >"$work/old"
 noticed "a reference page that drifted" "$(drift settings "$work/old")"
 summary

@@ -3,7 +3,7 @@
  * From the declaration alone, and in another way than detectors/window.c: the calendar is walked
  * day by day, each day of each trigger is marked open or closed, and every look that something asks
  * for is a range as wide as the documented jitter. Shares no code with the rooms but their structs
- * and the table of outcomes; the numbers of the contract are written out again.
+ * and the table of outcomes; its numbers are written out again.
  */
 #ifndef FRESHET_TESTS_ALMANAC_H
 #define FRESHET_TESTS_ALMANAC_H

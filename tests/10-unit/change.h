@@ -97,6 +97,34 @@ static inline struct facts change_facts(const struct source *s, const struct can
                           .reason = ""};
 }
 
+/* The change and memory for a document of it; setup and teardown of a test, which finds it in *state. */
+struct change_story {
+    struct arena arena;
+    struct source source;
+    struct candidate cand;
+    struct facts facts;
+};
+
+static inline int change_setup(void **state)
+{
+    static struct change_story x;
+    arena_init(&x.arena, 1 << 20);
+    x.source = change_source(LEVEL_PUBLIC);
+    x.cand = change_candidate();
+    x.facts = change_facts(&x.source, &x.cand);
+    *state = &x;
+    return 0;
+}
+
+static inline int change_teardown(void **state)
+{
+    struct change_story *x = *state;
+    arena_release(&x->arena);
+    return 0;
+}
+
+#define CHANGE_TEST(f) cmocka_unit_test_setup_teardown(f, change_setup, change_teardown)
+
 static inline void change_golden(const char *name, struct str got)
 {
     char path[128], want[16384];

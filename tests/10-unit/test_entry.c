@@ -4,43 +4,32 @@
 
 static void every_field_in_order(void **state)
 {
-    struct arena a;
+    struct change_story *x = *state;
     struct err err;
-    struct source s = change_source(LEVEL_PUBLIC);
-    struct candidate c = change_candidate();
-    struct facts f = change_facts(&s, &c);
     struct str doc;
-    (void)state;
-    arena_init(&a, 1 << 20);
-    assert_rc(entry_render(&a, &f, &doc, &err), RC_OK);
+    assert_rc(entry_render(&x->arena, &x->facts, &doc, &err), RC_OK);
     change_golden("entry.json", doc);
-    arena_release(&a);
 }
 
 static void first_version_has_no_previous(void **state)
 {
-    struct arena a;
+    struct change_story *x = *state;
+    struct facts *f = &x->facts;
     struct err err;
-    struct source s = change_source(LEVEL_PUBLIC);
-    struct candidate c = change_candidate();
-    struct facts f = change_facts(&s, &c);
     struct str doc;
     yyjson_val *root;
-    (void)state;
-    arena_init(&a, 1 << 20);
-    f.from = (struct identity){0};
-    f.prev_item_id = NULL;
-    f.change_type = f.change_class = "new";
-    f.qa = (struct validation){.outcome = VERDICT_PASS, .features = -1};
-    f.reviewer = NULL;
-    assert_rc(entry_render(&a, &f, &doc, &err), RC_OK);
-    assert_rc(json_parse(&a, doc, 0, "entry", &root, &err), RC_OK);
+    f->from = (struct identity){0};
+    f->prev_item_id = NULL;
+    f->change_type = f->change_class = "new";
+    f->qa = (struct validation){.outcome = VERDICT_PASS, .features = -1};
+    f->reviewer = NULL;
+    assert_rc(entry_render(&x->arena, f, &doc, &err), RC_OK);
+    assert_rc(json_parse(&x->arena, doc, 0, "entry", &root, &err), RC_OK);
     assert_true(yyjson_is_null(yyjson_obj_get(root, "previous_identity")));
     assert_true(yyjson_is_null(yyjson_obj_get(root, "bbox")));
     yyjson_val *qa = yyjson_obj_get(root, "qa_summary");
     assert_string_equal(yyjson_get_str(yyjson_obj_get(qa, "status")), "pass");
     assert_true(yyjson_is_null(yyjson_obj_get(yyjson_obj_get(qa, "features"), "total")));
-    arena_release(&a);
 }
 
 /* Every allocation fails once: an error each time, never half a document. */
@@ -68,8 +57,8 @@ static void memory_runs_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_field_in_order),
-                                       cmocka_unit_test(first_version_has_no_previous),
+    const struct CMUnitTest tests[] = {CHANGE_TEST(every_field_in_order),
+                                       CHANGE_TEST(first_version_has_no_previous),
                                        cmocka_unit_test(memory_runs_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static mode_t mode_of(const char *name)
     return st.st_mode;
 }
 
-static void assert_holds(const char *name, const char *want)
+static void assert_contents(const char *name, const char *want)
 {
     struct buf b;
     buf_init(&b, 1000);
@@ -84,7 +84,7 @@ static void a_new_file_gets_the_mode(void **state)
 {
     (void)state;
     assert_rc(file_replace(path, STR("new"), 0640, &err), RC_OK);
-    assert_holds(path, "new");
+    assert_contents(path, "new");
     assert_int_equal(mode_of(path) & 07777, 0640);
 }
 
@@ -94,7 +94,7 @@ static void an_old_file_keeps_its_mode(void **state)
     unit_write(path, "a longer text than before");
     chmod(path, 0604);
     assert_rc(file_replace(path, STR("new"), 0640, &err), RC_OK);
-    assert_holds(path, "new");
+    assert_contents(path, "new");
     assert_int_equal(mode_of(path) & 07777, 0604);
 }
 
@@ -105,7 +105,7 @@ static void a_link_stays_a_link(void **state)
     assert_int_equal(symlink("other", path), 0);
     assert_rc(file_replace(path, STR("new"), 0640, &err), RC_OK);
     assert_true(S_ISLNK(mode_of(path)));
-    assert_holds(other, "new");
+    assert_contents(other, "new");
 }
 
 /* rename refuses to put a file over a folder: the last step that can fail. */
@@ -138,7 +138,7 @@ static void without_a_sync_no_rename(void **state)
     fail_sync_of_file = 1;
     assert_rc(file_replace(path, STR("new"), 0640, &err), RC_IO);
     assert_string_equal(calls, "F");
-    assert_holds(path, "old");
+    assert_contents(path, "old");
 }
 
 static void a_folder_that_is_not_there(void **state)

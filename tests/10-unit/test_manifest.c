@@ -1,15 +1,9 @@
 /* manifest: what a check makes of pages. Invariants of detectors/manifest.h are cited as M1…. */
-#include "tests/10-unit/unit.h"
+#include "tests/10-unit/listing_source.h"
 
-#include "core/json.h"
 #include "detectors/manifest.h"
 
 #define NOW 1780000000000LL
-#define BASE "https://e.org/data/"
-
-static struct arena memory;
-static struct err err;
-static struct source source;
 
 static int setup(void **state)
 {
@@ -24,19 +18,6 @@ static int teardown(void **state)
     (void)state;
     arena_release(&memory);
     return 0;
-}
-
-/* A source with these options, as the ledger would read it. */
-static const struct source_manifest *options(const char *json)
-{
-    yyjson_val *v;
-    const char *text = arena_printf(&memory,
-                                    "{\"id\":\"x\",\"url\":\"" BASE "\",\"detector\":\"manifest\","
-                                    "\"manifest\":%s}",
-                                    json);
-    assert_rc(json_parse(&memory, str_of(text), 0, "x", &v, &err), RC_OK);
-    assert_rc(source_parse(&memory, v, &source, &err), RC_OK);
-    return &source.manifest;
 }
 
 /* ---- a check ---- */

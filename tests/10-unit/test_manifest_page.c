@@ -1,17 +1,12 @@
 /* manifest_page: pages of listings in four languages, hostile ones first. Invariants of
  * detectors/manifest_page.h are cited as P1…. */
-#include "tests/10-unit/unit.h"
+#include "tests/10-unit/listing_source.h"
 
-#include "core/json.h"
 #include "detectors/manifest_markup.h"
 #include "detectors/manifest_page.h"
 #include "detectors/manifest_url.h"
 
-#define BASE "https://e.org/data/"
-
-static struct arena memory, scratch;
-static struct err err;
-static struct source source;
+static struct arena scratch;
 
 static int setup(void **state)
 {
@@ -29,19 +24,6 @@ static int teardown(void **state)
     arena_release(&memory);
     arena_release(&scratch);
     return 0;
-}
-
-/* A source with these options, as the ledger would read it. */
-static const struct source_manifest *options(const char *json)
-{
-    yyjson_val *v;
-    const char *text = arena_printf(&memory,
-                                    "{\"id\":\"x\",\"url\":\"" BASE "\",\"detector\":\"manifest\","
-                                    "\"manifest\":%s}",
-                                    json);
-    assert_rc(json_parse(&memory, str_of(text), 0, "x", &v, &err), RC_OK);
-    assert_rc(source_parse(&memory, v, &source, &err), RC_OK);
-    return &source.manifest;
 }
 
 static enum rc read_at(const char *url, const char *type, const char *opts, struct str text,

@@ -17,45 +17,33 @@ static void assert_stac(struct str doc)
     unlink(file);
 }
 
-static struct str render(struct arena *a, const struct facts *f)
+static struct str render(struct change_story *x)
 {
     struct err err;
     struct str doc;
-    assert_rc(stac_item(a, f, &doc, &err), RC_OK);
+    assert_rc(stac_item(&x->arena, &x->facts, &doc, &err), RC_OK);
     assert_stac(doc);
     return doc;
 }
 
 static void item(void **state)
 {
-    struct arena a;
-    struct source s = change_source(LEVEL_PUBLIC);
-    struct candidate c = change_candidate();
-    struct facts f = change_facts(&s, &c);
-    (void)state;
-    arena_init(&a, 1 << 20);
-    change_golden("item.json", render(&a, &f));
-    arena_release(&a);
+    struct change_story *x = *state;
+    change_golden("item.json", render(x));
 }
 
 /* A file whose place is not known has geometry null and no bbox. */
 static void item_without_place(void **state)
 {
-    struct arena a;
-    struct source s = change_source(LEVEL_PUBLIC);
-    struct candidate c = change_candidate();
-    struct facts f = change_facts(&s, &c);
-    (void)state;
-    arena_init(&a, 1 << 20);
-    f.qa.has_bbox = false;
-    f.prev_item_id = NULL;
-    s.license = "Public domain, mostly";
-    struct str doc = render(&a, &f);
+    struct change_story *x = *state;
+    x->facts.qa.has_bbox = false;
+    x->facts.prev_item_id = NULL;
+    x->source.license = "Public domain, mostly";
+    struct str doc = render(x);
     assert_non_null(strstr(doc.p, "\"license\":\"other\""));
     assert_non_null(strstr(doc.p, "\"geometry\":null"));
     assert_null(strstr(doc.p, "\"bbox\""));
     assert_null(strstr(doc.p, "predecessor-version"));
-    arena_release(&a);
 }
 
 static void flat_boxes(void **state)
@@ -67,35 +55,27 @@ static void flat_boxes(void **state)
                  {{-97, 38, -96, 38}, "\"type\":\"LineString\""},
                  {{-97, 38, -97, 39}, "\"type\":\"LineString\""},
                  {{-97, 38, -96, 39}, "\"type\":\"Polygon\""}};
-    struct arena a;
-    struct source s = change_source(LEVEL_PUBLIC);
-    struct candidate c = change_candidate();
-    struct facts f = change_facts(&s, &c);
-    (void)state;
+    struct change_story *x = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        arena_init(&a, 1 << 20);
-        memcpy(f.qa.bbox, cases[i].bbox, sizeof f.qa.bbox);
-        assert_non_null(strstr(render(&a, &f).p, cases[i].type));
-        arena_release(&a);
+        arena_reset(&x->arena);
+        memcpy(x->facts.qa.bbox, cases[i].bbox, sizeof x->facts.qa.bbox);
+        assert_non_null(strstr(render(x).p, cases[i].type));
     }
 }
 
 static void collection(void **state)
 {
-    struct arena a;
+    struct change_story *x = *state;
     struct err err;
     struct str doc;
-    (void)state;
-    arena_init(&a, 1 << 20);
-    assert_rc(stac_collection(&a, "boundaries", &doc, &err), RC_OK);
-    change_golden("collection.json",
-                  doc); /* whole only as served, with extent and links: 50-e2e/stac.sh */
-    arena_release(&a);
+    assert_rc(stac_collection(&x->arena, "boundaries", &doc, &err), RC_OK);
+    /* Whole only as served, with extent and links: 50-e2e/stac.sh. */
+    change_golden("collection.json", doc);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(item), cmocka_unit_test(item_without_place),
-                                       cmocka_unit_test(flat_boxes), cmocka_unit_test(collection)};
+    const struct CMUnitTest tests[] = {CHANGE_TEST(item), CHANGE_TEST(item_without_place),
+                                       CHANGE_TEST(flat_boxes), CHANGE_TEST(collection)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

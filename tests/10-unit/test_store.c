@@ -144,7 +144,7 @@ static void kept_under_its_digest(void **state)
     assert_int_equal(files_in(x, "tmp"), 0);
 }
 
-/* I4, and the power cuts of TRAPS: the file first, then its name, then every folder on the way. */
+/* I4. Whatever is not synced, a power cut loses: the file first, then its name, then every folder on the way. */
 static void synced_in_order(void **state)
 {
     struct fixture *x = *state;

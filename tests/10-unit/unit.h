@@ -17,6 +17,13 @@
 
 #define assert_rc(got, want) assert_string_equal(rc_name(got), rc_name(want))
 #define assert_str(got, want) unit_assert_str((got), (want), __FILE__, __LINE__)
+/* Fails the test with the words of the error: of e, or of the file's own `err`. */
+#define UNIT_OK(x, text, e)                                                                        \
+    do {                                                                                           \
+        if ((x) != RC_OK)                                                                          \
+            fail_msg("%s: %s %s", text, rc_name((e)->rc), (e)->msg);                               \
+    } while (0)
+#define assert_ok(x) UNIT_OK(x, #x, &err)
 
 static inline void unit_assert_str(struct str got, const char *want, const char *file, int line)
 {
@@ -24,6 +31,12 @@ static inline void unit_assert_str(struct str got, const char *want, const char 
         return;
     print_error("got  \"%.*s\"\nwant \"%s\"\n", STR_FMT(got), want);
     _fail(file, line);
+}
+
+static inline void assert_holds(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("%s is not in %s", part, text);
 }
 
 /* A new file name in the folder for temporary files; the file is there and empty. */

@@ -2,13 +2,6 @@
 #ifndef FRESHET_TESTS_LEDGER_FIXTURE_H
 #define FRESHET_TESTS_LEDGER_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
 #include "core/clock.h"
 #include "core/json.h"
 #include "ledger/approval.h"
@@ -16,15 +9,10 @@
 #include "ledger/inbox.h"
 #include "ledger/policy.h"
 #include "ledger/promote.h"
+#include "tests/10-unit/unit.h"
 
 /* Fails the test with the ledger's own words. */
-#define OK(expr)                                                                                   \
-    do {                                                                                           \
-        struct err *e_ = &fix_err;                                                                 \
-        (void)e_;                                                                                  \
-        if ((expr) != RC_OK)                                                                       \
-            fail_msg("%s: %s %s", #expr, rc_name(fix_err.rc), fix_err.msg);                        \
-    } while (0)
+#define OK(expr) UNIT_OK(expr, #expr, &fix_err)
 
 static struct err fix_err;
 static char fix_dir[64];

@@ -84,13 +84,6 @@ static const char *vintage(const struct source *s, const char *year)
     return r.event_id;
 }
 
-static struct source child_of(const struct source *parent, const char *entry)
-{
-    struct source s;
-    OK(source_child(led, &fix_arena, parent->no, entry, &s, &fix_err));
-    return s;
-}
-
 static enum rc count_one(void *ctx, const struct source *s, struct err *err)
 {
     (void)s, (void)err;
@@ -103,12 +96,6 @@ static int children(const struct source *parent)
     int n = 0;
     OK(source_each_child(led, parent->no, count_one, &n, &fix_err));
     return n;
-}
-
-static void assert_holds(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("%s is not in %s", part, text);
 }
 
 static const char *shown(const char *id)

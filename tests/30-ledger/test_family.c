@@ -50,13 +50,6 @@ static const char *listed(const struct source *s, const char *keys)
     return r.event_id;
 }
 
-static struct source child_of(const struct source *parent, const char *entry)
-{
-    struct source s;
-    OK(source_child(led, &fix_arena, parent->no, entry, &s, &fix_err));
-    return s;
-}
-
 static struct check_state state_of(const struct source *s)
 {
     struct check_state st;

@@ -1,5 +1,4 @@
-/* test_gone: a source that its upstream removed becomes a tombstone, once, and can come back
- * (DESIGN section 3.10). */
+/* test_gone: a source that its upstream removed becomes a tombstone, once, and can come back. */
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
@@ -33,15 +32,6 @@ static struct public_fresh fresh_of(const char *id)
     return f;
 }
 
-static const char *item_of(const char *id)
-{
-    struct ledger *r = fix_open(LEDGER_READ);
-    struct public_item d;
-    OK(public_item_get(r, &fix_arena, STR("tests"), str_of(id), &d, &fix_err));
-    ledger_close(&r);
-    return d.doc.p;
-}
-
 static const char *source_doc(const char *id)
 {
     struct ledger *r = fix_open(LEDGER_READ);
@@ -49,12 +39,6 @@ static const char *source_doc(const char *id)
     OK(public_source_get(r, &fix_arena, str_of(id), &row, &fix_err));
     ledger_close(&r);
     return row.d.doc.p;
-}
-
-static void assert_holds(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("%s is not in %s", part, text);
 }
 
 static void assert_noop(const char *event, const char *reason)

@@ -1,5 +1,5 @@
 /* test_rollback: any change can be taken back by a run of its own, which can be taken back too, and
- * what was taken back does not come again by itself (DESIGN I7, ledger/rollback.h). */
+ * what was taken back does not come again by itself (I7, ledger/rollback.h). */
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
@@ -69,21 +69,6 @@ static struct change newest_of(const struct source *s)
     char event[48] = "";
     OK(change_each_of(led, s->no, keep_event, event, &fix_err));
     return change_of(event);
-}
-
-static void assert_holds(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("%s is not in %s", part, text);
-}
-
-static const char *item_of(const char *id)
-{
-    struct ledger *r = fix_open(LEDGER_READ);
-    struct public_item d;
-    OK(public_item_get(r, &fix_arena, STR("tests"), str_of(id), &d, &fix_err));
-    ledger_close(&r);
-    return d.doc.p;
 }
 
 /* The version after this one, and the newest. */

@@ -9,6 +9,7 @@
 #include "handler/project.h"
 #include "handler/work.h"
 #include "ledger/public.h"
+#include "ledger/public_items.h"
 #include "ledger/verify.h"
 #include "tests/10-unit/tiny_server.h"
 #include "tests/30-ledger/fixture.h"
@@ -107,6 +108,14 @@ static inline struct source add_source(const char *id, const char *level)
     return s;
 }
 
+/* The entry of a listing, or the vintage of a template. */
+static inline struct source child_of(const struct source *parent, const char *entry)
+{
+    struct source s;
+    OK(source_child(led, &fix_arena, parent->no, entry, &s, &fix_err));
+    return s;
+}
+
 /* The upstream answers with these bytes from now on. */
 static inline void serve(const char *id, const char *body)
 {
@@ -192,6 +201,16 @@ static inline int feed_length(void)
     OK(public_changes(r, &q, count_change, &n, &pending, &fix_err));
     ledger_close(&r);
     return n;
+}
+
+/* What the public is told of a version. */
+static inline const char *item_of(const char *id)
+{
+    struct ledger *r = fix_open(LEDGER_READ);
+    struct public_item d;
+    OK(public_item_get(r, &fix_arena, STR("tests"), str_of(id), &d, &fix_err));
+    ledger_close(&r);
+    return d.doc.p;
 }
 
 static inline struct public_meta meta_now(void)

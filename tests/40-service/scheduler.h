@@ -27,11 +27,6 @@ static struct {
     pid_t pid;
 } t;
 static struct err err;
-#define assert_ok(x)                                                                               \
-    do {                                                                                           \
-        if ((x) != RC_OK)                                                                          \
-            fail_msg("%s: %s", #x, err.msg);                                                       \
-    } while (0)
 /* Until x holds. */
 #define await(x)                                                                                   \
     for (int64_t until_ = clock_mono() + LIMIT_MS; !(x);) {                                        \

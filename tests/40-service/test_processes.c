@@ -90,7 +90,7 @@ static void a_busy_child_ends_when_told(void **state)
     }
 }
 
-/* More idle kept connections than processes: with blocking workers this is a deadlock (TRAPS). */
+/* More idle kept connections than processes: with blocking workers this is a deadlock. */
 static void idle_connections_keep_nobody_waiting(void **state)
 {
     struct client idle[4 * API_PROCESSES];

@@ -75,8 +75,8 @@ int main(int argc, char **argv)
     char *comma = strchr(argv[1], ',');
     if (comma)
         *comma = '\0';
-    b.base = argv[1], b.other = comma ? comma + 1 : argv[1], b.etag = argv[5],
-    b.last_modified = argv[6];
+    b.base = argv[1], b.other = comma ? comma + 1 : argv[1];
+    b.etag = argv[5], b.last_modified = argv[6];
     b.count = strtol(argv[2], NULL, 10);
     b.hosts = (int)strtol(argv[4], NULL, 10);
     if (b.hosts < 1 || b.hosts > HOSTS_MAX)
