@@ -171,9 +171,11 @@ enum rc job_has_object(const struct job *j, enum tier tier, struct err *err)
 static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
 {
     struct job *j = ctx;
+    bool any;
     if (!j->facts.deletes)
         TRY(job_has_object(j, job_tier(j), err));
     TRY(job_record_gate(j, l, err));
+    TRY(job_overtake(j, l, &any, err));
     TRY(job_project(ctx, l, err));
     if (j->facts.manifest_id && !j->env->again) /* replayed children have rows of their own */
         TRY(children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,

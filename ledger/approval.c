@@ -9,7 +9,8 @@ struct subject {
     int64_t no, src_no; /* candidate or request */
     char run_id[37], asked_by[PERSON_MAX + 1];
     bool open;
-    bool stale; /* the level is not what it was when this was asked for */
+    bool stale;     /* the level is not what it was when this was asked for */
+    bool overtaken; /* overtake.h */
 };
 
 static bool is_level(const char *id)
@@ -33,6 +34,7 @@ static enum rc find(struct ledger *l, const char *id, struct subject *ret, struc
     col_copy(&q, 3, ret->asked_by, sizeof ret->asked_by);
     col_copy(&q, 4, ret->run_id, sizeof ret->run_id);
     ret->stale = col_i64(&q, 5) != 0;
+    ret->overtaken = col_i64(&q, 6) != 0;
     return RC_OK;
 }
 
@@ -124,6 +126,9 @@ static enum rc decide(struct ledger *l, const struct approval_ask *ask, int64_t 
     if (repeated)
         return RC_OK;
     TRY(find(l, ask->id, &x, err));
+    if (x.overtaken)
+        return err_set(err, RC_CONFLICT, "event",
+                       "superseded: a later look at the source settled what its head is");
     if (!x.open)
         return err_set(err, RC_CONFLICT, "event", "this is not held: nothing is to be decided");
     if (ask->approve && x.stale)

@@ -4,6 +4,7 @@
 #include "handler/declare.h"
 #include "handler/levels.h"
 #include "ledger/approval.h"
+#include "ledger/overtake.h"
 #include "tests/30-ledger/world.h"
 
 static struct policy policy;
@@ -62,6 +63,18 @@ static void rejection_by_intake_is_carried_out_by_a_handler(void **state)
     ledger_close(&intake);
 }
 
+static void assert_superseded(const char *event)
+{
+    struct inbox_fate fate;
+    OK(inbox_fate(led, event, &fate, &fix_err));
+    assert_string_equal(fate.name, "noop");
+    assert_string_equal(fate.reason, "SUPERSEDED");
+    assert_string_equal(change_of(event).status, "rolled_back");
+    assert_int_equal(ask_number("SELECT count(*) FROM inbox WHERE state = 'held'"), 0);
+    assert_int_equal(ask_number("SELECT count(*) FROM replay_log WHERE kind = 'run.superseded'"),
+                     1);
+}
+
 /* The older of two that wait is late news once the newer one is head. */
 static void approval_after_a_newer_head_is_a_conflict(void **state)
 {
@@ -74,8 +87,95 @@ static void approval_after_a_newer_head_is_a_conflict(void **state)
     OK(decide(led, second, true, "Ann"));
     assert_int_equal(drain().done, 1);
     assert_rc(decide(led, first, true, "Ann"), RC_CONFLICT);
-    OK(decide(led, first, false, "Ann"));
+    assert_rc(decide(led, first, false, "Ann"), RC_CONFLICT); /* nothing is left to decide */
+    assert_superseded(first);
     assert_head(&s, 1, BODY_B);
+}
+
+/* Head A, and B held. */
+static const char *held_after_head(struct source *ret)
+{
+    OK(decide(led, held_event(ret, "restricted"), true, "Ann"));
+    assert_int_equal(drain().done, 1);
+    serve("kept", BODY_B);
+    const char *event = found(ret, BODY_B);
+    assert_int_equal(drain().held, 1);
+    return arena_strdup(&fix_arena, event);
+}
+
+/* Head A, B is held, and the upstream went back to A: nobody must make B head any more. */
+static void a_look_that_finds_the_head_again_supersedes_what_is_held(void **state)
+{
+    struct source s;
+    (void)state;
+    const char *event = held_after_head(&s);
+    serve("kept", BODY_A);
+    (void)found(&s, BODY_A);
+    assert_int_equal(drain().noop, 1);
+    assert_superseded(event);
+    assert_rc(decide(led, event, true, "Ann"), RC_CONFLICT);
+    assert_non_null(strstr(fix_err.msg, "superseded"));
+    assert_head(&s, 1, BODY_A);
+    serve("kept", BODY_B); /* and when it comes once more, it is asked for once more */
+    (void)found(&s, BODY_B);
+    assert_int_equal(drain().held, 1);
+}
+
+/* Approved while the later look was under way: the approval came too late. */
+static void an_approval_that_is_overtaken_is_not_carried_out(void **state)
+{
+    struct source s;
+    struct candidate c;
+    char run[37];
+    bool resumed;
+    int64_t n;
+    const struct run_tags tags = {"t", "c", "1", "1"};
+    (void)state;
+    const char *event = held_after_head(&s);
+    serve("kept", BODY_A);
+    (void)found(&s, BODY_A);
+    OK(inbox_claim(led, &fix_arena, "other", clock_now(), HOUR_MS, &tags, &c, run, &resumed,
+                   &fix_err));
+    OK(decide(led, event, true, "Ann"));
+    OK(ledger_begin(led, &fix_err)); /* as it ends */
+    OK(overtake_older(led, s.no, c.no, 3000, &n, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_int_equal(n, 1);
+    assert_superseded(event);
+    OK(inbox_release(led, c.no, c.lease_token, &fix_err));
+    assert_int_equal(drain().noop, 1);
+    assert_head(&s, 1, BODY_A);
+}
+
+/* A rejection over HTTP waits for a handler, and stays one. */
+static void a_rejection_is_not_overtaken(void **state)
+{
+    struct source s;
+    int64_t n;
+    (void)state;
+    const char *event = held_after_head(&s);
+    OK(decide(led, event, false, "Ann"));
+    OK(ledger_begin(led, &fix_err));
+    OK(overtake_older(led, s.no, INT64_MAX, 3000, &n, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_int_equal(n, 0);
+    assert_int_equal(drain().failed, 1);
+}
+
+/* What is held later settles nothing: a person may want both, one after the other. */
+static void of_two_that_wait_the_older_can_be_approved_first(void **state)
+{
+    struct source s;
+    (void)state;
+    const char *first = held_after_head(&s);
+    serve("kept", "{\"version\":\"C\"}");
+    const char *second = found(&s, "{\"version\":\"C\"}");
+    assert_int_equal(drain().held, 1);
+    OK(decide(led, first, true, "Ann"));
+    assert_int_equal(drain().done, 1);
+    OK(decide(led, second, true, "Ann"));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 3, "{\"version\":\"C\"}");
 }
 
 static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
@@ -248,6 +348,10 @@ int main(void)
         TEST(one_of_two_approvers_wins),
         TEST(rejection_by_intake_is_carried_out_by_a_handler),
         TEST(approval_after_a_newer_head_is_a_conflict),
+        TEST(a_look_that_finds_the_head_again_supersedes_what_is_held),
+        TEST(an_approval_that_is_overtaken_is_not_carried_out),
+        TEST(a_rejection_is_not_overtaken),
+        TEST(of_two_that_wait_the_older_can_be_approved_first),
         TEST(nobody_but_a_steward_decides_for_a_sovereign_source),
         TEST(a_broken_policy_claims_nothing),
         TEST(a_level_is_lowered_by_two),
