@@ -413,7 +413,7 @@ static enum rc do_policy(struct replay *p, const struct replay_row *r, struct er
 {
     const char *tag;
     TRY(text_of(p, r->ref, &tag, err));
-    return policy_publish(p->ledger, &p->arena, tag, r->at, err);
+    return policy_publish_again(p->ledger, tag, r->at, err);
 }
 
 static enum rc do_rollback(struct replay *p, const struct replay_row *r, struct err *err)

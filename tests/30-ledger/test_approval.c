@@ -1,5 +1,7 @@
 /* approval: two approvers at once, an approval that came too late, one that a handler of another level of
  * trust carries out, and a gate that is closed. */
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include "core/clock.h"
 #include "handler/declare.h"
 #include "handler/levels.h"
@@ -8,6 +10,19 @@
 #include "tests/30-ledger/world.h"
 
 static struct policy policy;
+
+/* Runs once, when somebody is about to take ledger.lock. */
+static void (*before_lock)(void);
+
+int flock(int fd, int op)
+{
+    void (*f)(void) = before_lock;
+    if (f && op == LOCK_EX) {
+        before_lock = NULL;
+        f();
+    }
+    return (int)syscall(SYS_flock, fd, op);
+}
 
 static enum rc decide(struct ledger *l, const char *id, bool approve, const char *reviewer)
 {
@@ -322,6 +337,26 @@ static void a_broken_policy_claims_nothing(void **state)
     assert_head(&s, 1, BODY_A);
 }
 
+#define TAG "7+01234567"
+static void publish_by_another(void)
+{
+    struct ledger *other = fix_open(LEDGER_WRITE);
+    OK(policy_publish(other, &fix_arena, TAG, 5000, &fix_err));
+    ledger_close(&other);
+}
+
+/* Two handlers read one edit of policy.json: the log has it once. */
+static void an_edit_is_told_once(void **state)
+{
+    (void)state;
+    before_lock = publish_by_another;
+    OK(policy_publish(led, &fix_arena, TAG, 5000, &fix_err));
+    assert_null(before_lock);
+    assert_int_equal(
+        ask_number("SELECT count(*) FROM replay_log WHERE kind = 'policy' AND ref = '" TAG "'"), 1);
+    assert_string_equal(meta_now().policy_version, TAG);
+}
+
 static void a_level_is_lowered_by_two(void **state)
 {
     struct source s;
@@ -354,6 +389,7 @@ int main(void)
         TEST(of_two_that_wait_the_older_can_be_approved_first),
         TEST(nobody_but_a_steward_decides_for_a_sovereign_source),
         TEST(a_broken_policy_claims_nothing),
+        TEST(an_edit_is_told_once),
         TEST(a_level_is_lowered_by_two),
         TEST(an_approval_does_not_outlive_the_right_to_it),
         TEST(an_approval_is_for_what_it_was_given),
