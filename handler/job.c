@@ -96,7 +96,7 @@ static enum rc end_rejected(struct job *j, struct err *err)
 {
     bool rejected;
     TRY(inbox_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
-    return rejected ? job_finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
+    return rejected ? job_finish(j, INBOX_REJECTED, "REJECTED", err) : RC_OK;
 }
 
 static enum rc gate(struct job *j, struct err *err)

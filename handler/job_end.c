@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "handler/outbox.h"
+#include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
 #include "ledger/overtake.h"
@@ -62,13 +63,20 @@ enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct er
     return RC_OK;
 }
 
-static enum rc overtake(void *ctx, struct ledger *l, struct err *err)
+/* What waited waits no more: this one, when a person was asked about it, and what it overtook. The source
+ * is read again, as the run must end whatever became of its declaration. */
+static enum rc end_waiting(const struct job *j, struct ledger *l, struct err *err)
 {
-    const struct job *j = ctx;
+    struct source s;
     bool any = false;
     if (j->settles)
         TRY(job_overtake(j, l, &any, err));
-    return any && redact_shows(j->source.level, "held") ? job_project(ctx, l, err) : RC_OK;
+    if (!any && !j->claim->resumed)
+        return RC_OK;
+    TRY(source_by_no(l, j->env->arena, j->claim->cand.src_no, &s, err));
+    return redact_shows(s.level, "held")
+               ? project_source(l, j->env->inst, &s, j->facts.finalized_at, err)
+               : RC_OK;
 }
 
 static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
@@ -79,7 +87,7 @@ static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
                        err));
     if (j->also)
         TRY(j->also(ctx, l, err));
-    return overtake(ctx, l, err);
+    return end_waiting(j, l, err);
 }
 
 static enum rc write_finish(struct job *j, struct err *err)

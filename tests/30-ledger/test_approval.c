@@ -41,6 +41,17 @@ static const char *held_event(struct source *ret, const char *level)
     return event;
 }
 
+/* A policy under which public sources wait for a licence that they do not have. */
+static void hold_all(void)
+{
+    fix_policy("{\"version\":\"3\",\"levels\":{\"public\":{\"require\":[\"license\"]}}}");
+}
+
+static void assert_shown_held(bool held)
+{
+    assert_int_equal(ask_number("SELECT held FROM public_freshness"), held);
+}
+
 static int64_t decided(void)
 {
     return ask_number("SELECT count(*) FROM approvals");
@@ -69,9 +80,12 @@ static void rejection_by_intake_is_carried_out_by_a_handler(void **state)
     struct source s;
     struct ledger *intake = fix_open(LEDGER_INBOX);
     (void)state;
-    const char *event = held_event(&s, "restricted");
+    hold_all();
+    const char *event = held_event(&s, "public");
     OK(decide(intake, event, false, "Ann"));
+    assert_shown_held(true);
     assert_int_equal(drain().failed, 1);
+    assert_shown_held(false);
     assert_string_equal(change_of(event).reason, "REJECTED");
     assert_int_equal(ask_number("SELECT count(*) FROM inbox WHERE result = 'rejected'"), 1);
     assert_int_equal(head_of(&s).version, 0);
@@ -160,6 +174,22 @@ static void an_approval_that_is_overtaken_is_not_carried_out(void **state)
     OK(inbox_release(led, c.no, c.lease_token, &fix_err));
     assert_int_equal(drain().noop, 1);
     assert_head(&s, 1, BODY_A);
+}
+
+/* An approved run that ends without effect is no longer shown as waiting. */
+static void an_approved_run_that_fails_is_shown_as_over(void **state)
+{
+    struct source s;
+    (void)state;
+    hold_all();
+    const char *event = held_event(&s, "public");
+    assert_shown_held(true);
+    OK(decide(led, event, true, "Ann"));
+    OK(ledger_begin(led, &fix_err));
+    OK(source_retire(led, s.no, 3000, &fix_err));
+    OK(ledger_commit(led, &fix_err));
+    assert_int_equal(drain().noop, 1);
+    assert_shown_held(false);
 }
 
 /* A rejection over HTTP waits for a handler, and stays one. */
@@ -385,6 +415,7 @@ int main(void)
         TEST(approval_after_a_newer_head_is_a_conflict),
         TEST(a_look_that_finds_the_head_again_supersedes_what_is_held),
         TEST(an_approval_that_is_overtaken_is_not_carried_out),
+        TEST(an_approved_run_that_fails_is_shown_as_over),
         TEST(a_rejection_is_not_overtaken),
         TEST(of_two_that_wait_the_older_can_be_approved_first),
         TEST(nobody_but_a_steward_decides_for_a_sovereign_source),
