@@ -58,7 +58,7 @@ static enum rc refuse_author(struct ledger *l, int64_t src_no, const char *revie
     while ((rc = query_next(l, &q, err)) == RC_OK) {
         col_copy(&q, 0, author, sizeof author);
         if (policy_same_person(reviewer, author))
-            return err_set(err, RC_FORBIDDEN, "reviewer",
+            return err_set(err, RC_WRONG_PERSON, "reviewer",
                            "declared or changed the source: somebody else must decide");
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -71,7 +71,7 @@ enum rc approval_person(struct ledger *l, const struct policy *policy, const str
     TRY(refuse_author(l, s->no, reviewer, err));
     bool steward = rule->approval == APPROVAL_STEWARD || s->level == LEVEL_SOVEREIGN;
     if (steward && !policy_is_steward(policy, s, reviewer))
-        return err_set(err, RC_FORBIDDEN, "reviewer",
+        return err_set(err, RC_WRONG_PERSON, "reviewer",
                        "is no steward of it: only those that \"stewards\" of " POLICY_FILE
                        " names for the source or its collection decide");
     return RC_OK;
@@ -85,7 +85,7 @@ static enum rc check_person(struct ledger *l, const struct approval_ask *ask,
     arena_init(&a, 8u << 20);
     TRY(source_by_no(l, &a, x->src_no, &s, err));
     if (policy_same_person(ask->reviewer, x->asked_by))
-        return err_set(err, RC_FORBIDDEN, "reviewer", "asked for it: somebody else must decide");
+        return err_set(err, RC_WRONG_PERSON, "reviewer", "asked for it: somebody else must decide");
     return approval_person(l, ask->policy, &s, ask->reviewer, err);
 }
 

@@ -230,8 +230,8 @@ static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
     fix_policy("{\"version\":\"2\"," FIX_LEVELS
                ",\"stewards\":{\"sources\":{\"kept\":[\"Ann\"]}}}");
     const char *event = held_event(&s, "sovereign");
-    assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
-    assert_rc(decide(led, event, false, "Bob"), RC_FORBIDDEN);
+    assert_rc(decide(led, event, true, "Bob"), RC_WRONG_PERSON);
+    assert_rc(decide(led, event, false, "Bob"), RC_WRONG_PERSON);
     assert_int_equal(decided(), 0);
     OK(decide(led, event, true, "Ann"));
     assert_int_equal(drain().done, 1);
@@ -273,7 +273,7 @@ static void an_approval_does_not_outlive_the_right_to_it(void **state)
     OK(decide(led, event, true, "Bob"));
     set(&s, LEVEL_SOVEREIGN, NULL);
     held_again(&s, "APPROVAL_REQUIRED");
-    assert_rc(decide(led, event, true, "Bob"), RC_FORBIDDEN);
+    assert_rc(decide(led, event, true, "Bob"), RC_WRONG_PERSON);
     OK(decide(led, event, true, "Ann"));
     assert_int_equal(drain().done, 1);
     assert_head(&s, 1, BODY_A);
@@ -299,8 +299,8 @@ static void all_who_declared_are_authors(void **state)
     const char *event = held_event(&s, "restricted");
     set(&s, LEVEL_RESTRICTED, "Ann");
     set(&s, LEVEL_RESTRICTED, "Carl");
-    assert_rc(decide(led, event, true, " ann"), RC_FORBIDDEN);
-    assert_rc(decide(led, event, true, "Carl"), RC_FORBIDDEN);
+    assert_rc(decide(led, event, true, " ann"), RC_WRONG_PERSON);
+    assert_rc(decide(led, event, true, "Carl"), RC_WRONG_PERSON);
     OK(decide(led, event, true, "Bob"));
     set(&s, LEVEL_RESTRICTED, "Bob"); /* and not even afterwards */
     held_again(&s, "APPROVAL_REQUIRED");
@@ -398,7 +398,7 @@ static void a_level_is_lowered_by_two(void **state)
     OK(level_ask(led, s.no, LEVEL_RESTRICTED, LEVEL_GENERALIZED, "Ann", "x", 2, newer, &fix_err));
     OK(ledger_commit(led, &fix_err));
     assert_rc(decide(led, id, true, "Bob"), RC_CONFLICT); /* the newer one took its place */
-    assert_rc(decide(led, newer, true, " ann"), RC_FORBIDDEN);
+    assert_rc(decide(led, newer, true, " ann"), RC_WRONG_PERSON);
     OK(decide(led, newer, true, "Bob"));
     assert_int_equal(ask_number("SELECT sensitivity = 'restricted' FROM sources"), 1);
     OK(levels_apply(led, &inst, 4000, &fix_err));
