@@ -7,6 +7,7 @@
  *   candidate                        what the detector found     rollback.taken the rollback it is made of
  *   run.promoted, run.held           run, event, sha256: the bytes are the store's
  *   run.noop, .failed, .retry, .dead, .rejected run and reason              approve, reject  reviewer and note
+ *   run.superseded                   the run that was held and is overtaken
  *   level.ask, level.approve, level.reject, waiver.add, waiver.revoke   who, what and why
  *   admin.rollback, rollback.lifted, dead.retry, dead.drop       who, what and why
  *

@@ -66,12 +66,17 @@ advance /h/no.json
 printf '{"version":"2","levels":{"public":{},"restricted":{}}}\n' >"$FRESHET_DIR/policy.json"
 look no
 no=$(held no) mine=$(held mine)
+run 1 freshet approve "$mine" --reviewer ' Operator' --note mine
+has "who declared it without a name is the operator, and does not decide" "$err" 'somebody else must decide'
+run 1 freshet source set mine --title Mine --by ''
+freshet source set mine --title Mine
+is "nor does who changed it" "$(query "SELECT group_concat(by) FROM source_authors JOIN sources USING (src_no) WHERE id = 'mine'")" operator
 "$B/freshet" up --port "$web" >/dev/null 2>&1 &
 up=$!
 children="$children $up"
 soon "it is up" 30 curl -sf "$base/readyz"
 rita=$(freshet token create --name rita --scope approve)
-ann=$(freshet token create --name ann --scope approve)
+operator=$(freshet token create --name operator --scope approve)
 decide() { # decide TOKEN EVENT WORD: status in $code, body in $out
     code=$(curl -s -o "$work/body" -w '%{http_code}' -X POST "$base/admin/approvals" -H "Authorization: Bearer $1" \
         -H 'Content-Type: application/json' -d '{"event":"'"$2"'","decision":"'"$3"'","note":"x"}')
@@ -82,6 +87,8 @@ is "shown as current, though something waited" "$(state over) $(state back)" 'cu
 is "shown as held" "$(state no)" held
 decide "$rita" "$over" approve
 is "what is superseded is not to be decided: 409" "$code" 409
+decide "$operator" "$mine" approve
+is "the same over HTTP, and why" "$code $(echo "$out" | jq -r '.type + " " + .title')" "403 $base/problems/#wrong-person Somebody else must decide"
 decide "$rita" "$no" reject
 is "rejected" "$code" 200
 rejected() { [ "$(fate "$no")" = 'rejected REJECTED' ]; }
