@@ -203,5 +203,19 @@ is "so does its provenance" \
     "$(query "SELECT doc FROM prov_bundles JOIN ledger USING (run_id) JOIN sources USING (src_no) WHERE id = 'steps' AND change_type = 'rollback' ORDER BY version" | jq -c '[.wasInvalidatedBy[]["prov:entity"]]' | tr '\n' ' ')" \
     '["ent:steps-v3"] ["ent:steps-v4","ent:steps-v2"] '
 is "as the same bytes" "$(query "SELECT doc FROM prov_bundles JOIN ledger USING (run_id) JOIN sources USING (src_no) WHERE id = 'steps' AND version = 5" | jq -c '[.entity["ent:steps-v2"], .entity["ent:steps-v4"] | .["kfm:sha256"]] | unique | length')" 1
+
+# ---- what was taken back is found again --------------------------------------------------------------
+health() { freshet source show steps --json | jq -r '.health | "\(.state // .) \(.reason // "")"'; }
+advance /back/steps.json
+freshet check source steps --wait >/dev/null
+is "it is not promoted" "$(bytes_of steps)" "$(digest '{"s":1}')"
+is "and health says so, with the reason" "$(health)" 'refused The newest that was found was not taken in: ROLLED_BACK.'
+is "as the public rows do" "$(query "SELECT refused FROM public_checks JOIN sources USING (src_no) WHERE id = 'steps'")" ROLLED_BACK
+freshet check source steps --wait >/dev/null
+has "until something newer comes" "$(health)" '^refused'
+advance /back/steps.json
+freshet check source steps --wait >/dev/null
+is "which is taken in" "$(bytes_of steps)" "$(digest '{"s":5}')"
+has "then it is well" "$(health)" '^ok'
 clean "after states"
 summary
