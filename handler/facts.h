@@ -12,7 +12,7 @@
 #include "handler/validate.h"
 #include "ledger/promote.h"
 
-#define RULES_VERSION "3"
+#define RULES_VERSION "4"
 
 struct gate; /* handler/gate.h */
 

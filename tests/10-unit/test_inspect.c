@@ -460,7 +460,7 @@ static void report_is_bytes(void **state)
         "\"driver\":\"GeoJSON\",\"features\":[{\"area_km2\":0,\"bbox\":[1,2,1,2],"
         "\"digest\":\"be2320f7586c9589d0a1266f51583b42225b3c32d850b9f05416ffe16d3596e8\","
         "\"geometry_digest\":\"df8de391bb0d5f20c7a00a4cda301e5c3db29458197e7eafdfdaf8283c78a9c2\","
-        "\"key\":\"1\"}],\"format\":\"geojson\",\"inspect_version\":\"2\",\"layers\":[{\"area_km2\":0,"
+        "\"key\":\"1\"}],\"format\":\"geojson\",\"inspect_version\":\"3\",\"layers\":[{\"area_km2\":0,"
         "\"bbox\":[1,2,1,2],\"bbox_native\":[1,2,1,2],\"crs\":{\"assumed\":false,\"axis\":\"east,north\","
         "\"code\":\"EPSG:4326\",\"kind\":\"geographic\",\"wkt_digest\":null},\"features\":1,\"fields\":["
         "{\"filled\":1,\"name\":\"a\",\"type\":\"integer\"}],\"geometry_type\":\"Point\",\"name\":\"features\",\"validity\":"
