@@ -113,7 +113,7 @@ is "and then it is head" "$(version theirs)" 1
 # ---- over HTTP ------------------------------------------------------------------------------------
 policy '{"version":"3","levels":{"public":{"require":["license"]},"restricted":{},"sovereign":{}},
   "stewards":{"sources":{"theirs":["steward"]}}}'
-freshet up --port "$web" >/dev/null 2>&1 &
+"$B/freshet" up --port "$web" >/dev/null 2>&1 &
 children="$children $!"
 soon "it is up" 30 curl -sf "$base/readyz"
 plain=$(freshet token create --name rita --scope approve,check)
