@@ -47,10 +47,11 @@ enum rc source_store(struct cli *c, struct source *s, struct str doc, bool updat
                      bool *ret_updated)
 {
     struct declared done;
+    const char *by = cli_opt(c, "by");
     const struct declare d = {.ledger = c->ledger,
                               .inst = &c->inst,
                               .arena = &c->arena,
-                              .by = cli_opt(c, "by"),
+                              .by = by ? by : "operator",
                               .note = update ? cli_opt(c, "note") : NULL,
                               .update = update,
                               .doc = doc};

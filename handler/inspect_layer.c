@@ -111,16 +111,25 @@ static double rounded(double v)
     return rint(v * 1e9) / 1e9;
 }
 
+/* Longitudes may go once more around; ulps beyond a pole are noise of a projection. */
+static bool is_place(const struct crs *c, struct geom *g, double ret[4])
+{
+    return (!c->to_lonlat || c->to_lonlat(c->ctx, g->x, g->y, g->n)) && geom_bounds(g, ret) &&
+           ret[0] >= -360 && ret[2] <= 360 && ret[1] >= -90.001 && ret[3] <= 90.001;
+}
+
 static void measure(struct layer *l, struct geom *g, struct feature_record *r)
 {
     double box[4];
-    if (geom_bounds(g, box))
-        widen(l->native, &l->has_native, box);
-    if (!l->crs.known || (l->crs.to_lonlat && !l->crs.to_lonlat(l->crs.ctx, g->x, g->y, g->n)))
+    if (!geom_bounds(g, box)) /* it has no points */
         return;
-    if (!geom_bounds(g, box) || box[0] < -360 || box[2] > 360 || box[1] < -90.001 ||
-        box[3] > 90.001)
+    widen(l->native, &l->has_native, box);
+    if (!l->crs.known)
         return;
+    if (!is_place(&l->crs, g, box)) {
+        l->nowhere++;
+        return;
+    }
     for (int i = 0; i < 4; i++)
         r->bbox[i] = rounded(box[i]);
     r->has_bbox = true;

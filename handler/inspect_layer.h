@@ -68,6 +68,8 @@ struct layer {
     struct feature_record *records;
     size_t n, room;
     int64_t empty, checked, invalid, not_finite, without_key;
+    int64_t
+        nowhere; /* geometries that are at no place, though the CRS is known: in no box and no area */
     double native[4], bbox[4], area_km2;
     bool has_native, has_bbox;
     struct {

@@ -256,7 +256,9 @@ static void add_problems(struct inspect *in)
         const struct layer *l = in->layers[i];
         bool placed = l->checked > 0 && l->n_fields + l->n > 0;
         in->problems[PROBLEM_GEOMETRY_INVALID] += l->invalid;
-        in->problems[PROBLEM_COORDINATES_OUT_OF_RANGE] += l->not_finite;
+        /* Where all are nowhere, it is the CRS that is another. */
+        in->problems[PROBLEM_COORDINATES_OUT_OF_RANGE] +=
+            l->not_finite + (l->has_bbox ? l->nowhere : 0);
         in->problems[PROBLEM_CRS_MISSING_OR_INVALID] += placed && l->has_native && !l->has_bbox;
         if (*in->options->feature_key == 0)
             continue;

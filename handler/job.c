@@ -7,6 +7,7 @@
 #include "core/fd.h"
 #include "handler/children.h"
 #include "handler/project.h"
+#include "ledger/overtake.h"
 #include "ledger/twin.h"
 
 #define REPORTS_MEMORY_MAX (1u << 30) /* two parsed reports of INSPECT_REPORT_MAX bytes */
@@ -66,7 +67,7 @@ static enum rc learn_form(void *ctx, struct ledger *l, struct err *err)
 static enum rc end_byte_only(struct job *j, const struct sha256 *sha, struct err *err)
 {
     j->form = *sha;
-    return job_finish_with(j, INBOX_NOOP, BYTE_ONLY, 0, learn_form, err);
+    return job_settle(j, BYTE_ONLY, learn_form, err);
 }
 
 static enum rc meet_head(void *ctx, struct ledger *l, struct err *err)
@@ -80,7 +81,7 @@ static enum rc end_known(struct job *j, const struct sha256 *sha, const char *sa
 {
     bool twin = false;
     if (is_head(j, sha))
-        return job_finish_with(j, INBOX_NOOP, same, 0, meet_head, err);
+        return job_settle(j, same, meet_head, err);
     if (j->head.version > 0 && !j->head.deleted)
         TRY(twin_known(j->env->ledger, j->source.no, &j->head.sha, sha, &twin, err));
     return twin ? end_byte_only(j, sha, err) : RC_OK;
@@ -91,7 +92,7 @@ static enum rc end_rejected(struct job *j, struct err *err)
 {
     bool rejected;
     TRY(inbox_rejected(j->env->ledger, j->claim->run_id, &rejected, err));
-    return rejected ? job_finish_with(j, INBOX_REJECTED, "REJECTED", 0, job_project, err) : RC_OK;
+    return rejected ? job_finish(j, INBOX_REJECTED, "REJECTED", err) : RC_OK;
 }
 
 static enum rc gate(struct job *j, struct err *err)
@@ -111,7 +112,7 @@ static enum rc gate(struct job *j, struct err *err)
     if (!j->claim->resumed && source_is_unlisted(&j->source) && !job_claims_gone(j))
         return job_finish(j, INBOX_NOOP, "UNLISTED", err); /* a check was under way meanwhile */
     if (j->claim->resumed && j->head.cand_no > c->no)
-        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
+        return job_finish(j, INBOX_NOOP, OVERTAKEN, err);
     if (!j->claim->resumed && c->has_sha)
         return end_known(j, &c->sha, "SAME_AS_HEAD", err);
     return RC_OK;
@@ -145,7 +146,7 @@ static enum rc ask_for_bytes(struct job *j, struct err *err)
 {
     const struct job_env *e = j->env;
     if (source_is_listing(&j->source) && j->head.cand_no > j->claim->cand.no)
-        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
+        return job_finish(j, INBOX_NOOP, OVERTAKEN, err);
     enum rc rc = get_near(j, err);
     if (rc != RC_NOT_FOUND || e->again)
         return rc;
@@ -233,7 +234,7 @@ static enum rc take_held(struct job *j, struct err *err)
     j->facts.reviewer = j->held.reviewer;
     j->facts.note = j->held.note;
     if (is_head(j, &j->bytes.sha))
-        return job_finish(j, INBOX_NOOP, "SAME_BYTES", err);
+        return job_settle(j, "SAME_BYTES", NULL, err);
     TRY(store_read(e->store, TIER_RESTRICTED, &j->held.sha, &fd, err));
     return judge(j, fd, err);
 }
@@ -250,11 +251,11 @@ static enum rc take_gone(struct job *j, struct err *err)
     const struct head *h = &j->head;
     bool blocked;
     if (h->version == 0)
-        return job_finish(j, INBOX_NOOP, "NO_HEAD", err);
+        return job_settle(j, "NO_HEAD", NULL, err);
     if (h->deleted)
-        return job_finish(j, INBOX_NOOP, "ALREADY_DELETED", err);
+        return job_settle(j, "ALREADY_DELETED", NULL, err);
     if (h->cand_no > j->claim->cand.no)
-        return job_finish(j, INBOX_NOOP, "SUPERSEDED", err);
+        return job_finish(j, INBOX_NOOP, OVERTAKEN, err);
     TRY(job_is_blocked(j, NULL, &blocked, err));
     if (blocked)
         return job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK, err);

@@ -30,6 +30,8 @@
  *      and shown as failing, by the same transaction: its listing will not name it again.
  *   9. What the policy (gate.h) denies ends as a dead letter: it can be retried when policy or declaration
  *      are another. The decision is written by the transaction that acts on it.
+ *  10. A run that settles what is head, by a promotion or by finding that it is what the upstream has, ends what
+ *      was held before it (ledger/overtake.h), in its transaction.
  * Called by batch, and by work for replays.
  */
 #ifndef FRESHET_HANDLER_JOB_H

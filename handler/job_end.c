@@ -4,8 +4,10 @@
 
 #include "core/clock.h"
 #include "handler/outbox.h"
+#include "handler/project.h"
 #include "handler/prov.h"
 #include "handler/redact.h"
+#include "ledger/overtake.h"
 
 #define BACKOFF_FIRST_MS 1000
 #define BACKOFF_MAX_MS (60LL * 60 * 1000)
@@ -46,13 +48,46 @@ static bool tells_failure(const struct job *j)
            (j->dead || strcmp(f->result, "failed") == 0);
 }
 
+/* Bytes that were fetched now are later than all that is held; others are as late as their candidate. A
+ * rollback is no look at the upstream: it leaves what its head was later than. */
+enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct err *err)
+{
+    int64_t n = 0;
+    int64_t no = job_is_rollback(j) ? j->head.cand_no : j->claim->cand.no;
+    *ret = false;
+    if (j->env->again || j->replayed)
+        return RC_OK;
+    TRY(overtake_older(l, j->source.no, j->bytes.fetched ? INT64_MAX : no, j->facts.finalized_at,
+                       &n, err));
+    *ret = n > 0;
+    return RC_OK;
+}
+
+/* What waited waits no more: this one, when a person was asked about it, and what it overtook. The source
+ * is read again, as the run must end whatever became of its declaration. */
+static enum rc end_waiting(const struct job *j, struct ledger *l, struct err *err)
+{
+    struct source s;
+    bool any = false;
+    if (j->settles)
+        TRY(job_overtake(j, l, &any, err));
+    if (!any && !j->claim->resumed)
+        return RC_OK;
+    TRY(source_by_no(l, j->env->arena, j->claim->cand.src_no, &s, err));
+    return redact_shows(s.level, "held")
+               ? project_source(l, j->env->inst, &s, j->facts.finalized_at, err)
+               : RC_OK;
+}
+
 static enum rc finish_also(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
     if (tells_failure(j))
         TRY(outbox_put(l, j->claim->run_id, OUTBOX_OPENLINEAGE, STR("{}"), j->facts.finalized_at,
                        err));
-    return j->also ? j->also(ctx, l, err) : RC_OK;
+    if (j->also)
+        TRY(j->also(ctx, l, err));
+    return end_waiting(j, l, err);
 }
 
 static enum rc write_finish(struct job *j, struct err *err)
@@ -95,6 +130,12 @@ enum rc job_finish_with(struct job *j, enum inbox_end end, const char *reason, i
 enum rc job_finish(struct job *j, enum inbox_end end, const char *reason, struct err *err)
 {
     return job_finish_with(j, end, reason, 0, NULL, err);
+}
+
+enum rc job_settle(struct job *j, const char *reason, run_also_fn *also, struct err *err)
+{
+    j->settles = true;
+    return job_finish_with(j, INBOX_NOOP, reason, 0, also, err);
 }
 
 /* ---- an entry that could not be had ------------------------------------------------------------- */

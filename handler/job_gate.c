@@ -22,9 +22,9 @@ static enum rc read_approval(struct job *j, struct gate_view *v, struct err *err
         return RC_OK;
     enum rc rc = approval_person(j->env->ledger, j->env->policy, &j->source, h->reviewer, &why);
     v->rightful = rc == RC_OK;
-    if (rc != RC_OK && rc != RC_FORBIDDEN)
+    if (rc != RC_OK && rc != RC_WRONG_PERSON)
         *err = why;
-    return rc == RC_FORBIDDEN ? RC_OK : rc;
+    return rc == RC_WRONG_PERSON ? RC_OK : rc;
 }
 
 enum rc job_gate(struct job *j, struct err *err)

@@ -45,6 +45,7 @@ struct job {
     bool dead;                  /* it was the last try */
     bool replayed;              /* it ends as its log says */
     struct sha256 form;         /* bytes that say what the head says, when the run ends so */
+    bool settles;               /* the head was found to be what the upstream has */
     run_also_fn *also;          /* of a run that ends without effect; may be NULL */
 };
 
@@ -77,6 +78,9 @@ MUST_CHECK enum rc job_gate(struct job *j, struct err *err);
 MUST_CHECK enum rc job_record_gate(void *ctx, struct ledger *l, struct err *err);
 /* A run_also_fn: the source's public rows as they are now. */
 MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
+/* Inside the transaction that ends a run which settles what is head: ends what was held before it
+ * (overtake.h). Nothing in a replay, whose log has rows of their own. *ret: was there any? */
+MUST_CHECK enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct err *err);
 /* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a
  * row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
 MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct err *err);
@@ -85,6 +89,9 @@ MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct er
 MUST_CHECK enum rc job_finish_with(struct job *j, enum inbox_end end, const char *reason,
                                    int64_t wait_ms, run_also_fn *also, struct err *err);
 MUST_CHECK enum rc job_finish(struct job *j, enum inbox_end end, const char *reason,
+                              struct err *err);
+/* A no-op, as the head is what the upstream has. */
+MUST_CHECK enum rc job_settle(struct job *j, const char *reason, run_also_fn *also,
                               struct err *err);
 /* A run_also_fn for who ends without the bytes of an entry. */
 MUST_CHECK enum rc job_miss_entry(void *ctx, struct ledger *l, struct err *err);

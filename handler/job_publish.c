@@ -19,6 +19,11 @@ static void classify_rollback(struct job *j)
     const struct rollback_order *b = &j->back;
     f->change_type = f->change_class = "rollback";
     f->reverts = b->delta_id;
+    if (*b->reverted_item_id && strcmp(b->reverted_item_id, j->head.item_id) != 0) {
+        f->reverted_item_id = b->reverted_item_id;
+        f->reverted = (struct identity){j->head.sha, j->head.size, b->reverted_version,
+                                        j->head.media_type}; /* which the head stands for */
+    }
     if (f->deletes)
         return;
     f->to.media_type = b->media_type;
@@ -107,8 +112,8 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->final_url = j->bytes.final_url;
 }
 
-/* The item of the new bytes; that of deleted ones, or of those that were taken back, with a mark. */
-static enum rc render_item(const struct job *j, struct promotion *p, struct err *err)
+/* The item of the new bytes; those of deleted ones, or of such that were taken back, with a mark. */
+static enum rc render_items(const struct job *j, struct promotion *p, struct err *err)
 {
     struct arena *a = j->env->arena;
     const struct facts *f = &j->facts;
@@ -117,9 +122,13 @@ static enum rc render_item(const struct job *j, struct promotion *p, struct err 
         TRY(stac_item(a, f, &p->item, err));
     if (!f->deletes && (!f->reverts || j->head.deleted))
         return RC_OK;
-    p->marked_id = f->prev_item_id;
-    TRY(item_get(j->env->ledger, a, p->marked_id, &item, err));
-    return stac_item_gone(a, item, f, &p->marked, err);
+    p->marked_ids[0] = f->prev_item_id;
+    p->marked_ids[1] = f->reverted_item_id;
+    for (size_t i = 0; i < MARKED_MAX && p->marked_ids[i]; i++) {
+        TRY(item_get(j->env->ledger, a, p->marked_ids[i], &item, err));
+        TRY(stac_item_gone(a, item, f, &p->marked[i], err));
+    }
+    return RC_OK;
 }
 
 static enum rc render(const struct job *j, struct promotion *p, struct err *err)
@@ -128,10 +137,10 @@ static enum rc render(const struct job *j, struct promotion *p, struct err *err)
     const struct facts *f = &j->facts;
     TRY(entry_render(a, f, &p->entry, err));
     TRY(delta_render(a, f, &p->delta, err));
-    TRY(render_item(j, p, err));
+    TRY(render_items(j, p, err));
     TRY(prov_render(a, f, &p->prov, err));
     const struct redact_change whole = {p->entry, p->prov,         p->delta,
-                                        p->item,  f->finalized_at, p->marked};
+                                        p->item,  f->finalized_at, {p->marked[0], p->marked[1]}};
     return redact_rows(a, &j->source, &whole, &p->pub, err);
 }
 
@@ -172,9 +181,11 @@ enum rc job_has_object(const struct job *j, enum tier tier, struct err *err)
 static enum rc publish_also(void *ctx, struct ledger *l, struct err *err)
 {
     struct job *j = ctx;
+    bool any;
     if (!j->facts.deletes)
         TRY(job_has_object(j, job_tier(j), err));
-    TRY(job_record_gate(ctx, l, err));
+    TRY(job_record_gate(j, l, err));
+    TRY(job_overtake(j, l, &any, err));
     TRY(job_project(ctx, l, err));
     if (j->facts.manifest_id && !j->env->again) /* replayed children have rows of their own */
         TRY(children_follow(l, j->env->inst, &j->source, &j->claim->cand, &j->listing_before,

@@ -307,7 +307,8 @@ static enum rc publish_again(void *ctx, const struct change *c, struct err *err)
     struct again *g = ctx;
     struct sha256 sha;
     struct public_rows rows;
-    const struct redact_change whole = {c->entry, c->prov, c->delta, c->item, c->finalized_at, {0}};
+    const struct redact_change whole = {c->entry, c->prov,         c->delta,
+                                        c->item,  c->finalized_at, {{0}}};
     struct publication p = {.seq = c->public_seq,
                             .run_id = c->run_id,
                             .event_id = c->event_id,

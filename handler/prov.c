@@ -10,7 +10,8 @@ struct prov {
     yyjson_mut_doc *d;
     yyjson_mut_val *root;
     const struct facts *f;
-    const char *uri, *upstream, *version, *before, *restored, *report, *decision, *gate, *activity;
+    const char *uri, *upstream, *version, *before, *restored, *reverted, *report, *decision, *gate,
+        *activity;
 };
 #define AGENT "agt:freshet"
 
@@ -186,11 +187,10 @@ static void add_made(struct prov *p)
     add_type(p, yyjson_mut_obj_get(section(p, "wasDerivedFrom"), "_:d2"), "prov:Revision");
 }
 
-static void add_removal(struct prov *p)
+static void add_removal(struct prov *p, const char *key, const char *entity)
 {
-    add_relation(p, "wasInvalidatedBy", "_:i1", "prov:entity", p->before, "prov:activity",
-                 p->activity);
-    json_add_time(p->d, yyjson_mut_obj_get(section(p, "wasInvalidatedBy"), "_:i1"), "prov:time",
+    add_relation(p, "wasInvalidatedBy", key, "prov:entity", entity, "prov:activity", p->activity);
+    json_add_time(p->d, yyjson_mut_obj_get(section(p, "wasInvalidatedBy"), key), "prov:time",
                   p->f->finalized_at);
 }
 
@@ -207,11 +207,13 @@ static enum rc name_nodes(struct arena *a, struct prov *p, struct err *err)
     p->version = made ? arena_printf(a, "ent:%s", f->item_id) : NULL;
     p->before = follows ? arena_printf(a, "ent:%s", f->prev_item_id) : NULL;
     p->restored = back ? arena_printf(a, "ent:%s", f->restored_item_id) : NULL;
+    p->reverted = f->reverted_item_id ? arena_printf(a, "ent:%s", f->reverted_item_id) : NULL;
     p->report = f->qa.report.n ? arena_printf(a, "ent:report-%s", f->run_id) : NULL;
     p->decision = f->reviewer ? arena_printf(a, "ent:decision-%s", f->run_id) : NULL;
     p->gate = f->gate ? arena_printf(a, "ent:policy-%s", f->run_id) : NULL;
     if (!p->uri || !p->upstream || !p->activity || (made && !p->version) ||
-        (follows && !p->before) || (back && !p->restored) || (f->qa.report.n && !p->report) ||
+        (follows && !p->before) || (back && !p->restored) ||
+        (f->reverted_item_id && !p->reverted) || (f->qa.report.n && !p->report) ||
         (f->reviewer && !p->decision) || (f->gate && !p->gate))
         return err_set(err, RC_NOMEM, "", "no memory for provenance");
     return RC_OK;
@@ -231,6 +233,8 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
         add_bytes(&p, p.before, &f->last);
     if (p.restored)
         add_bytes(&p, p.restored, &f->restored);
+    if (p.reverted)
+        add_bytes(&p, p.reverted, &f->reverted);
     if (p.report)
         add_report(&p);
     if (p.decision)
@@ -243,7 +247,9 @@ enum rc prov_render(struct arena *a, const struct facts *f, struct str *ret, str
     if (p.version)
         add_made(&p);
     if (p.before && (!p.version || f->reverts))
-        add_removal(&p);
+        add_removal(&p, "_:i1", p.before);
+    if (p.reverted)
+        add_removal(&p, "_:i2", p.reverted);
     add_relation(&p, "wasAssociatedWith", "_:a1", "prov:activity", p.activity, "prov:agent", AGENT);
     return json_write(a, p.d, 0, ret, err);
 }

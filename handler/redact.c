@@ -295,7 +295,8 @@ enum rc redact_rows(struct arena *a, const struct source *s, const struct redact
     TRY(redact(a, REDACT_PROV, s->level, s->grid_deg, whole->prov, &r.prov, err));
     TRY(redact(a, REDACT_DELTA, s->level, s->grid_deg, whole->delta, &r.delta, err));
     TRY(redact(a, REDACT_ITEM, s->level, s->grid_deg, whole->item, &r.item, err));
-    TRY(redact(a, REDACT_ITEM, s->level, s->grid_deg, whole->marked, &r.marked, err));
+    for (size_t i = 0; i < MARKED_MAX; i++)
+        TRY(redact(a, REDACT_ITEM, s->level, s->grid_deg, whole->marked[i], &r.marked[i], err));
     TRY(read_item_box(a, &r, err));
     *ret = r;
     return RC_OK;

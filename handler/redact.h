@@ -51,7 +51,7 @@ MUST_CHECK enum rc redact_value(struct arena *a, enum redact_doc doc, enum level
 struct redact_change {
     struct str entry, prov, delta, item;
     int64_t finalized_at;
-    struct str marked; /* the item of deleted bytes */
+    struct str marked[MARKED_MAX]; /* items of bytes that went */
 };
 MUST_CHECK enum rc redact_rows(struct arena *a, const struct source *s,
                                const struct redact_change *whole, struct public_rows *ret,

@@ -9,6 +9,7 @@
  *   rollback.taken                               the rollback that the candidate is made of
  *   run.promoted, run.held                       run, event, sha256: the bytes are the store's
  *   run.noop, .failed, .retry, .dead, .rejected  run and reason
+ *   run.superseded                               the run that was held and is overtaken
  *   approve, reject                              reviewer and note
  *   level.ask, .approve, .reject, waiver.add, .revoke, admin.rollback, rollback.lifted,
  *   dead.retry, .drop                            who, what and why

@@ -9,6 +9,7 @@
 #include "ledger/decision.h"
 #include "ledger/enqueue.h"
 #include "ledger/level.h"
+#include "ledger/overtake.h"
 #include "ledger/policy.h"
 #include "ledger/rollback.h"
 
@@ -270,13 +271,18 @@ static enum rc do_ended(struct replay *p, const struct replay_row *r, struct err
                           reason, str_is(r->kind, "run.dead"), err);
 }
 
+static enum rc project_row(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    struct source s;
+    TRY(source_by_no(p->ledger, &p->arena, r->src_no, &s, err));
+    return project_source(p->ledger, p->inst, &s, r->at, err);
+}
+
 static enum rc reject(struct replay *p, const struct replay_row *r, const char *event,
                       struct err *err)
 {
-    struct source s;
     TRY(inbox_end_rejected(p->ledger, event, r->at, err));
-    TRY(source_by_no(p->ledger, &p->arena, r->src_no, &s, err));
-    return project_source(p->ledger, p->inst, &s, r->at, err);
+    return project_row(p, r, err);
 }
 
 /* Ended by who rejected it; where a handler did, it is a run.failed. */
@@ -286,6 +292,21 @@ static enum rc do_rejected(struct replay *p, const struct replay_row *r, struct 
     TRY(text_of(p, r->ref, &event, err));
     TRY(ledger_begin(p->ledger, err));
     return ledger_end(p->ledger, reject(p, r, event, err), err);
+}
+
+static enum rc supersede(struct replay *p, const struct replay_row *r, const char *event,
+                         struct err *err)
+{
+    TRY(overtake_again(p->ledger, event, r->at, err));
+    return project_row(p, r, err);
+}
+
+static enum rc do_superseded(struct replay *p, const struct replay_row *r, struct err *err)
+{
+    const char *event;
+    TRY(text_of(p, r->ref, &event, err));
+    TRY(ledger_begin(p->ledger, err));
+    return ledger_end(p->ledger, supersede(p, r, event, err), err);
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------------- */
@@ -386,7 +407,7 @@ static enum rc do_policy(struct replay *p, const struct replay_row *r, struct er
 {
     const char *tag;
     TRY(text_of(p, r->ref, &tag, err));
-    return policy_publish(p->ledger, &p->arena, tag, r->at, err);
+    return policy_publish_again(p->ledger, tag, r->at, err);
 }
 
 static enum rc do_rollback(struct replay *p, const struct replay_row *r, struct err *err)

@@ -67,11 +67,21 @@ const char *rule_geometry_valid(const struct view *v)
     return why ? why : told(v, PROBLEM_COORDINATES_OUT_OF_RANGE, "a coordinate is no place");
 }
 
+/* Features or pixels without any coordinates: not such whose CRS nobody knows, nor none at all. */
+static bool is_placeless(const struct summary *s)
+{
+    return s->geodata && s->features != 0 && s->problems[PROBLEM_CRS_MISSING_OR_INVALID] == 0;
+}
+
 const char *rule_inside_region(const struct view *v)
 {
     const double *b = v->now->bbox, *r = v->expect->region;
-    if (!v->expect->has_region || !v->now->has_bbox)
+    if (!v->expect->has_region)
         return NULL;
+    if (!v->now->has_bbox)
+        return is_placeless(v->now) ? "none of the data has a place" : NULL;
+    if (v->now->problems[PROBLEM_COORDINATES_OUT_OF_RANGE] > 0)
+        return "some of the data is at no place";
     bool inside = b[0] >= r[0] && b[1] >= r[1] && b[2] <= r[2] && b[3] <= r[3];
     return inside ? NULL : "the data reaches out of the region of the source";
 }
@@ -138,10 +148,16 @@ static bool has_field(const struct summary *s, uint64_t mark)
     return false;
 }
 
-/* Has x a field that y has not? Without lists nobody knows. */
+/* That there are no fields is known of features that have none; without features some formats name none. */
+static bool knows_fields(const struct summary *s)
+{
+    return !s->fields_uncounted && (s->n_fields > 0 || s->features > 0);
+}
+
+/* Has x a field that y has not? */
 static bool has_more(const struct summary *x, const struct summary *y)
 {
-    if (x->n_fields == 0 || y->n_fields == 0)
+    if (!knows_fields(x) || !knows_fields(y))
         return false;
     for (size_t i = 0; i < x->n_fields; i++)
         if (!has_field(y, x->fields[i]))

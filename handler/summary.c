@@ -63,7 +63,8 @@ static void mark_fields(yyjson_val *report, struct summary *s)
             s->fields[s->n_fields] = mark_of(&sha);
         s->n_fields++;
     }
-    if (s->n_fields > SUMMARY_FIELDS_MAX)
+    s->fields_uncounted = s->n_fields > SUMMARY_FIELDS_MAX;
+    if (s->fields_uncounted)
         s->n_fields = 0;
 }
 
@@ -228,9 +229,10 @@ yyjson_mut_val *summary_json(yyjson_mut_doc *d, const struct summary *s)
     add_digest(d, o, "content_digest", s->content_digest);
     add_digest(d, o, "schema_digest", s->schema_digest);
     yyjson_mut_obj_add_real(d, o, "precision_m", s->precision_m);
-    yyjson_mut_val *fields = yyjson_mut_obj_add_arr(d, o, "fields");
+    yyjson_mut_val *fields = s->fields_uncounted ? yyjson_mut_null(d) : yyjson_mut_arr(d);
     for (size_t i = 0; i < s->n_fields; i++)
         yyjson_mut_arr_append(fields, json_fmt(d, "%016llx", (unsigned long long)s->fields[i]));
+    yyjson_mut_obj_add_val(d, o, "fields", fields);
     for (int k = 0; k < PROBLEM_COUNT; k++)
         if (s->problems[k] > 0)
             yyjson_mut_obj_add_int(d, problems, inspect_problem_name((enum inspect_problem)k),
@@ -243,6 +245,7 @@ static void read_fields(yyjson_val *list, struct summary *s)
 {
     size_t i, n;
     yyjson_val *v;
+    s->fields_uncounted = yyjson_is_null(list);
     yyjson_arr_foreach(list, i, n, v)
     {
         if (s->n_fields < SUMMARY_FIELDS_MAX && yyjson_is_str(v))

@@ -33,6 +33,7 @@ struct summary {
     /* Of each field of the schema, a piece of the digest of its name and plain type. */
     uint64_t fields[SUMMARY_FIELDS_MAX];
     size_t n_fields;
+    bool fields_uncounted; /* there are too many: n_fields is 0 */
     double precision_m;
     /* Of what the source asks for (summary_expect), not stored. */
     int64_t missing;  /* features without the required field that most of them lack */

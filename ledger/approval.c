@@ -9,7 +9,8 @@ struct subject {
     int64_t no, src_no; /* candidate or request */
     char run_id[37], asked_by[PERSON_MAX + 1];
     bool open;
-    bool stale; /* the level is not what it was when this was asked for */
+    bool stale;     /* the level is not what it was when this was asked for */
+    bool overtaken; /* overtake.h */
 };
 
 static bool is_level(const char *id)
@@ -33,6 +34,7 @@ static enum rc find(struct ledger *l, const char *id, struct subject *ret, struc
     col_copy(&q, 3, ret->asked_by, sizeof ret->asked_by);
     col_copy(&q, 4, ret->run_id, sizeof ret->run_id);
     ret->stale = col_i64(&q, 5) != 0;
+    ret->overtaken = col_i64(&q, 6) != 0;
     return RC_OK;
 }
 
@@ -56,7 +58,7 @@ static enum rc refuse_author(struct ledger *l, int64_t src_no, const char *revie
     while ((rc = query_next(l, &q, err)) == RC_OK) {
         col_copy(&q, 0, author, sizeof author);
         if (policy_same_person(reviewer, author))
-            return err_set(err, RC_FORBIDDEN, "reviewer",
+            return err_set(err, RC_WRONG_PERSON, "reviewer",
                            "declared or changed the source: somebody else must decide");
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -69,7 +71,7 @@ enum rc approval_person(struct ledger *l, const struct policy *policy, const str
     TRY(refuse_author(l, s->no, reviewer, err));
     bool steward = rule->approval == APPROVAL_STEWARD || s->level == LEVEL_SOVEREIGN;
     if (steward && !policy_is_steward(policy, s, reviewer))
-        return err_set(err, RC_FORBIDDEN, "reviewer",
+        return err_set(err, RC_WRONG_PERSON, "reviewer",
                        "is no steward of it: only those that \"stewards\" of " POLICY_FILE
                        " names for the source or its collection decide");
     return RC_OK;
@@ -83,7 +85,7 @@ static enum rc check_person(struct ledger *l, const struct approval_ask *ask,
     arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(source_by_no(l, &a, x->src_no, &s, err));
     if (policy_same_person(ask->reviewer, x->asked_by))
-        return err_set(err, RC_FORBIDDEN, "reviewer", "asked for it: somebody else must decide");
+        return err_set(err, RC_WRONG_PERSON, "reviewer", "asked for it: somebody else must decide");
     return approval_person(l, ask->policy, &s, ask->reviewer, err);
 }
 
@@ -124,6 +126,9 @@ static enum rc decide(struct ledger *l, const struct approval_ask *ask, int64_t 
     if (repeated)
         return RC_OK;
     TRY(find(l, ask->id, &x, err));
+    if (x.overtaken)
+        return err_set(err, RC_CONFLICT, "event",
+                       "superseded: a later look at the source settled what its head is");
     if (!x.open)
         return err_set(err, RC_CONFLICT, "event", "this is not held: nothing is to be decided");
     if (ask->approve && x.stale)

@@ -1,9 +1,9 @@
 /* approval: what waits for a person, and the person's decision: a held change (by its event), or a
  * request to lower the level of a source (lvl_...).
  *
- *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready,
- *                  and its run ends as REJECTED. A handler does either; who may write ends a
- *                  rejected run at once.
+ *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready, and its run
+ *                  ends as REJECTED. A handler does either; who may write ends a rejected run at once.
+ *                  Nobody decides in time --> a later look ends it as SUPERSEDED (overtake.h).
  *   level request  approve --> a writer lowers the level (handler/levels.h); reject --> it is over.
  *
  * Invariants
@@ -27,10 +27,10 @@ struct approval_ask {
     const struct policy *policy; /* NULL: it was decided before, and is taken from the log */
     struct request_key key;      /* empty: none */
 };
-/* RC_NOT_FOUND, RC_INVALID, RC_FORBIDDEN (the wrong person), RC_CONFLICT. Own transaction. */
+/* RC_NOT_FOUND, RC_INVALID, RC_WRONG_PERSON, RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,
                                    struct err *err);
-/* May the reviewer decide on changes of s, as source and policy are now? RC_FORBIDDEN: who declared or
+/* May the reviewer decide on changes of s, as source and policy are now? RC_WRONG_PERSON: who declared or
  * changed it since its last promotion, or no steward where one must. */
 MUST_CHECK enum rc approval_person(struct ledger *l, const struct policy *policy,
                                    const struct source *s, const char *reviewer, struct err *err);

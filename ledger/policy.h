@@ -77,5 +77,9 @@ MUST_CHECK enum rc policy_check_text(const char *field, const char *text, size_t
 /* The tag of the policy in force, as ETags hold it; written when it differs. Own transaction. */
 MUST_CHECK enum rc policy_publish(struct ledger *l, struct arena *a, const char *tag, int64_t now,
                                   struct err *err);
+/* From a replay log: with its row, also where the tag is in force already, as logs of two handlers that
+ * read one edit may have it twice. */
+MUST_CHECK enum rc policy_publish_again(struct ledger *l, const char *tag, int64_t now,
+                                        struct err *err);
 
 #endif

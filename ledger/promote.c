@@ -71,8 +71,8 @@ static enum rc next_seq(struct ledger *l, int64_t *ret, struct err *err)
 static enum rc write_bytes(struct ledger *l, const struct promotion *p, int64_t now,
                            struct err *err)
 {
-    if (p->marked_id)
-        TRY(query_run(l, Q_ITEM_PUT, err, "ts", p->marked_id, p->marked));
+    for (size_t i = 0; i < MARKED_MAX && p->marked_ids[i]; i++)
+        TRY(query_run(l, Q_ITEM_PUT, err, "ts", p->marked_ids[i], p->marked[i]));
     if (p->deletes)
         return RC_OK;
     TRY(query_run(l, Q_ARTIFACT_ADD, err, "htiti", &p->sha, p->tier, p->size, p->media_type, now));
@@ -137,7 +137,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
                                     .event_id = p->event_id,
                                     .delta_id = p->delta_id,
                                     .item_id = p->item_id,
-                                    .marked_id = p->marked_id,
+                                    .marked_ids = p->marked_ids,
                                     .detector = p->detector,
                                     .change_type = p->change_type,
                                     .change_class = p->change_class,

@@ -27,13 +27,16 @@ struct head {
 MUST_CHECK enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, struct head *ret,
                             struct err *err);
 
+/* A change takes this many items out of use: a rollback the one of the change that is taken back, and the
+ * head's, where that is what a rollback before it had brought back of it. */
+#define MARKED_MAX 2
 /* Rows of the public tables for one change; empty docs write no row. */
 struct public_rows {
     struct str entry, prov, delta, item;
-    struct str marked; /* the item of deleted bytes, which now says so */
-    bool asset;        /* bytes may be served */
-    bool sorted;       /* type, class and detector may be filtered by; else they stay "" */
-    double bbox[4];    /* of the item, when has_bbox */
+    struct str marked[MARKED_MAX]; /* items of bytes that went, which now say so */
+    bool asset;                    /* bytes may be served */
+    bool sorted;    /* type, class and detector may be filtered by; else they stay "" */
+    double bbox[4]; /* of the item, when has_bbox */
     bool has_bbox;
     int64_t shown_at; /* finalized_at as the level shows it */
 };
@@ -50,11 +53,11 @@ struct promotion {
     const char *media_type, *tier; /* "public" or "restricted" */
     const char *change_type, *change_class;
     const char *delta_id, *item_id;
-    /* Removes sha, which is the head's: no artifact and no item are added (item_id NULL). The item
-     * of these bytes is rewritten (marked) to say so. */
+    /* Removes sha, which is the head's: no artifact and no item are added (item_id NULL). */
     bool deletes;
-    const char *marked_id; /* also of the version that a rollback took back; NULL: none */
-    struct str marked;
+    /* Items of bytes that are removed or taken back are rewritten to say so. NULL: none. */
+    const char *marked_ids[MARKED_MAX];
+    struct str marked[MARKED_MAX];
     /* Candidates before this one are late news from now on: its own; of a rollback that of the head it
      * leaves, since what waits is newer than what is taken back. */
     int64_t news_no;

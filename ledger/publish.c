@@ -95,8 +95,9 @@ enum rc publish_rows(struct ledger *l, const struct publication *p, struct err *
     if (!r->entry.n)
         return RC_OK;
     TRY(ledger_generation(l, r->shown_at, &gen, err)); /* Last-Modified of lists tells it */
-    if (p->marked_id && r->marked.n)
-        TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_id, r->marked, gen));
+    for (size_t i = 0; p->marked_ids && i < MARKED_MAX && p->marked_ids[i]; i++)
+        if (r->marked[i].n)
+            TRY(query_run(l, Q_PUB_ITEM_DOC, err, "tsi", p->marked_ids[i], r->marked[i], gen));
     TRY(query_run(l, Q_PUB_CHANGE, err, "iitttttisi", p->seq, s->no, s->id, s->collection,
                   r->sorted ? p->change_type : "", r->sorted ? p->change_class : "",
                   r->sorted ? p->detector : "", r->shown_at, r->entry, gen));

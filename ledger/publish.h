@@ -42,7 +42,7 @@ MUST_CHECK enum rc publish_collection(struct ledger *l, const char *collection, 
 struct publication {
     int64_t seq;
     const char *run_id, *event_id, *delta_id, *item_id, *detector, *change_type, *change_class;
-    const char *marked_id; /* of the item that rows->marked rewrites, NULL: none */
+    const char *const *marked_ids; /* of the items that rows->marked rewrites, NULL: none */
     const struct source *source;
     const struct sha256 *sha;
     int64_t size;

@@ -94,6 +94,8 @@ struct rollback_order {
     int64_t version, size; /* of the bytes from before; version 0: there were none */
     struct sha256 sha;
     const char *media_type, *item_id; /* "" where version is 0 */
+    const char *reverted_item_id;     /* of what is taken back; "" for a deletion */
+    int64_t reverted_version;
 };
 MUST_CHECK enum rc rollback_order(struct ledger *l, struct arena *a, int64_t cand_no,
                                   struct rollback_order *ret, struct err *err);

@@ -154,7 +154,10 @@ static enum rc read_order(struct ledger *l, struct arena *a, int64_t cand_no,
     o->size = col_i64(&q, 4);
     o->media_type = col_text(a, &q, 5);
     o->item_id = col_text(a, &q, 6);
-    if (!o->delta_id || !o->reason || !o->by || !o->media_type || !o->item_id)
+    o->reverted_item_id = col_text(a, &q, 8);
+    o->reverted_version = col_i64(&q, 9);
+    if (!o->delta_id || !o->reason || !o->by || !o->media_type || !o->item_id ||
+        !o->reverted_item_id)
         return err_set(err, RC_NOMEM, "", "no memory for a rollback");
     if (o->version && hex_decode(col_view(&q, 7), o->sha.b, sizeof o->sha.b) != RC_OK)
         return err_set(err, RC_CORRUPT, "", "a stored delta has no digest");

@@ -166,7 +166,7 @@ static void sovereign(void **state)
     struct public_rows rows;
     x->s.level = LEVEL_SOVEREIGN;
     const struct redact_change whole = {x->whole[0], x->whole[1], x->whole[2],
-                                        x->whole[3], CHANGE_AT,   {0}};
+                                        x->whole[3], CHANGE_AT,   {{0}}};
     for (int i = 0; i < 4; i++)
         assert_int_equal(shown(x, (enum redact_doc)i, LEVEL_SOVEREIGN, x->whole[i]).n, 0);
     assert_rc(redact_rows(&x->a, &x->s, &whole, &rows, &x->err), RC_OK);
@@ -224,7 +224,7 @@ static void rows_by_level(void **state)
     struct docs *x = *state;
     struct public_rows r;
     const struct redact_change whole = {x->whole[0], x->whole[1], x->whole[2],
-                                        x->whole[3], CHANGE_AT,   {0}};
+                                        x->whole[3], CHANGE_AT,   {{0}}};
     assert_rc(redact_rows(&x->a, &x->s, &whole, &r, &x->err), RC_OK);
     assert_true(r.asset && r.has_bbox);
     assert_memory_equal(r.bbox, x->f.qa.bbox, sizeof r.bbox);

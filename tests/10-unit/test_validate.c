@@ -112,6 +112,8 @@ static const struct verdict_case cases[] = {
     {"json for geojson", "application/geo+json", "", STR("{\"a\":1}"), VERDICT_FAIL, "WRONG_SHAPE"},
     {"metres for degrees", "application/geo+json", "", STR(FEATURES(POINT(350000, 4200000))),
      VERDICT_HOLD, "CRS_MISSING_OR_INVALID"},
+    {"one beyond the world", "application/geo+json", "",
+     STR(FEATURES(POINT(-97, 38) "," POINT(1004.5, 38))), VERDICT_HOLD, "GEOMETRY_INVALID"},
     {"half a position", "application/geo+json", "",
      STR(FEATURES(FEATURE("{\"type\":\"Point\",\"coordinates\":[1]}"))), VERDICT_HOLD,
      "GEOMETRY_INVALID"},
@@ -167,6 +169,32 @@ static void limits(void **state)
     e.region[2] = -96;
     arena_release(&o.a);
     judge(str_of(data), &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_PASS);
+    arena_release(&o.a);
+}
+
+/* Of a declared region: what is at no place is not in it, and neither is a file that names none. */
+static void nowhere_is_outside(void **state)
+{
+    static const char far[] = FEATURES(POINT(-97, 38) "," POINT(1004.5, 38));
+    struct expectation e = expect("application/geo+json", "");
+    struct outcome o;
+    (void)state;
+    e.has_region = true;
+    memcpy(e.region, (double[]){-98, 37, -96, 40}, sizeof e.region);
+    judge(str_of(far), &e, &o);
+    assert_int_equal(o.v.n_reasons, 2);
+    assert_string_equal(o.v.reasons[0], "GEOMETRY_INVALID");
+    assert_string_equal(o.v.reasons[1], "OUTSIDE_REGION");
+    arena_release(&o.a);
+    judge(STR(FEATURES(FEATURE("null"))), &e, &o);
+    assert_int_equal(o.v.outcome, VERDICT_HOLD);
+    assert_string_equal(o.v.reason, "OUTSIDE_REGION");
+    arena_release(&o.a);
+    judge(STR(FEATURES(FEATURE("null") "," POINT(-97, 38))), &e, &o); /* one may lack its own */
+    assert_int_equal(o.v.outcome, VERDICT_PASS);
+    arena_release(&o.a);
+    judge(STR(FEATURES("")), &e, &o);
     assert_int_equal(o.v.outcome, VERDICT_PASS);
     arena_release(&o.a);
 }
@@ -328,7 +356,7 @@ static void report_is_bytes(void **state)
     judge(STR(FEATURES(POINT(-97.5, 38))), &e, &o);
     assert_str(
         o.v.report,
-        "{\"rules_version\":\"3\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
+        "{\"rules_version\":\"4\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
         "\"size\":129,\"checks\":25,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
         "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"3\","
         "\"format\":\"geojson\",\"features\":1,\"area_km2\":0.0,\"content_digest\":"
@@ -410,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
                                        cmocka_unit_test(limits),
+                                       cmocka_unit_test(nowhere_is_outside),
                                        cmocka_unit_test(keys),
                                        cmocka_unit_test(drift),
                                        cmocka_unit_test(no_geodata_is_fine_unless_asked_for),

@@ -462,6 +462,19 @@ static void lost_fields_are_held(void **state)
     assert_held(&s, LIST(BARE), "SCHEMA_BREAKING_CHANGE");
 }
 
+#define NAKED "{\"type\":\"Feature\",\"properties\":{},\"geometry\":null}"
+
+/* All of them at once, too; a list without features says nothing of fields. */
+static void no_fields_at_all_are_lost_fields(void **state)
+{
+    struct source s = counties("public", "");
+    (void)state;
+    promoted(&s, LIST(NAKED));
+    promoted(&s, LIST(ADAMS "," NAKED));
+    assert_held(&s, LIST(NAKED "," NAKED), "SCHEMA_BREAKING_CHANGE");
+    promoted(&s, LIST(""));
+}
+
 static void bad_shapes_and_keys_are_held(void **state)
 {
     static const char bowtie[] =
@@ -473,6 +486,9 @@ static void bad_shapes_and_keys_are_held(void **state)
     assert_held(&s, bowtie, "GEOMETRY_INVALID");
     assert_held(&s, LIST(ADAMS "," SHAPE("20001", "Twice", -97, 38, -96, 39)), "KEY_COLLISION");
     assert_held(&s, LIST(ADAMS "," SHAPE("20003", "Far", 7, 50, 8, 51)), "OUTSIDE_REGION");
+    assert_held(&s, LIST(ADAMS "," SHAPE("20003", "Nowhere", 1003.5, 38, 1004.5, 39)),
+                "GEOMETRY_INVALID");
+    assert_held(&s, LIST(BARE), "OUTSIDE_REGION"); /* no place at all */
     assert_head(&s, 1, COUNTIES);
     assert_int_equal(feed_length(), 1);
 }
@@ -526,6 +542,7 @@ int main(void)
                                        T(what_is_asked_for_is_there),
                                        T(other_sizes_are_held),
                                        T(lost_fields_are_held),
+                                       T(no_fields_at_all_are_lost_fields),
                                        T(bad_shapes_and_keys_are_held),
                                        T(approved_although_held_has_its_delta),
                                        T(no_geodata_where_some_is_asked_for_fails)};

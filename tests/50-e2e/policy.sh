@@ -113,7 +113,7 @@ is "and then it is head" "$(version theirs)" 1
 # ---- over HTTP ------------------------------------------------------------------------------------
 policy '{"version":"3","levels":{"public":{"require":["license"]},"restricted":{},"sovereign":{}},
   "stewards":{"sources":{"theirs":["steward"]}}}'
-freshet up --port "$web" >/dev/null 2>&1 &
+"$B/freshet" up --port "$web" >/dev/null 2>&1 &
 children="$children $!"
 soon "it is up" 30 curl -sf "$base/readyz"
 plain=$(freshet token create --name rita --scope approve,check)
@@ -133,7 +133,7 @@ soon "changes wait" 20 waits
 kept=$(held kept) theirs=$(held theirs)
 is "nobody: 401" "$(curl -s -o /dev/null -w '%{http_code}' "$base/admin/approvals")" 401
 call "$weak" GET
-is "too little: 403" "$code" 403
+is "too little: 403" "$code $(echo "$out" | jq -r .title)" '403 The token lacks a scope'
 call "$plain" GET
 is "without read:restricted no details, and nothing sovereign" "$(echo "$out" | jq -c '[.approvals[] | [.source_id, .reason]]')" '[["kept",null]]'
 call "$steward" GET
@@ -166,7 +166,7 @@ waits_bare() { [ -n "$(held bare)" ]; }
 soon "another policy, another verdict" 20 waits_bare
 is "in public only that it is held" "$(curl -s "$base/freshness/bare" | jq -r .state)" held
 call "$ann" POST '{"event":"'"$event"'","decision":"approve","note":"mine"}'
-is "who declared it does not decide: 403" "$code $(echo "$out" | jq -r .code)" '403 FORBIDDEN'
+is "who declared it does not decide: 403" "$code $(echo "$out" | jq -r '.code + " " + .title')" '403 WRONG_PERSON Somebody else must decide'
 
 # ---- levels ---------------------------------------------------------------------------------------
 was=$(curl -s "$base/changes?source=open" | jq -r '.results[0].change_event_id')

@@ -188,5 +188,34 @@ run 0 freshet rollback --to "$(nth_delta states 4)" --reason 'right after all'
 is "what was taken back comes again" "$(bytes_of states)" "$(digest '{"v":4}')"
 run 0 freshet rollback --to "$(nth_delta states 1)" --reason 'all of it'
 is "to the first" "$(bytes_of states)" "$(digest '{"v":1}')"
+
+# ---- more than one step ------------------------------------------------------------------------------
+freshet source add --id steps --url "$u/back/steps.json" --collection tests
+for version in 1 2 3; do
+    freshet check source steps --wait >/dev/null
+    [ $version = 3 ] || advance /back/steps.json
+done
+run 0 freshet rollback --to "$(nth_delta steps 1)" --reason 'both were wrong' --json
+is "all that was taken back says so, and what brought it back meanwhile" \
+    "$(query "SELECT group_concat(item_id) FROM (SELECT item_id FROM public_items JOIN sources USING (src_no) WHERE id = 'steps' AND doc ->> '\$.properties.deprecated' ORDER BY item_id)")" \
+    steps-v2,steps-v3,steps-v4
+is "so does its provenance" \
+    "$(query "SELECT doc FROM prov_bundles JOIN ledger USING (run_id) JOIN sources USING (src_no) WHERE id = 'steps' AND change_type = 'rollback' ORDER BY version" | jq -c '[.wasInvalidatedBy[]["prov:entity"]]' | tr '\n' ' ')" \
+    '["ent:steps-v3"] ["ent:steps-v4","ent:steps-v2"] '
+is "as the same bytes" "$(query "SELECT doc FROM prov_bundles JOIN ledger USING (run_id) JOIN sources USING (src_no) WHERE id = 'steps' AND version = 5" | jq -c '[.entity["ent:steps-v2"], .entity["ent:steps-v4"] | .["kfm:sha256"]] | unique | length')" 1
+
+# ---- what was taken back is found again --------------------------------------------------------------
+health() { freshet source show steps --json | jq -r '.health | "\(.state // .) \(.reason // "")"'; }
+advance /back/steps.json
+freshet check source steps --wait >/dev/null
+is "it is not promoted" "$(bytes_of steps)" "$(digest '{"s":1}')"
+is "and health says so, with the reason" "$(health)" 'refused The newest that was found was not taken in: ROLLED_BACK.'
+is "as the public rows do" "$(query "SELECT refused FROM public_checks JOIN sources USING (src_no) WHERE id = 'steps'")" ROLLED_BACK
+freshet check source steps --wait >/dev/null
+has "until something newer comes" "$(health)" '^refused'
+advance /back/steps.json
+freshet check source steps --wait >/dev/null
+is "which is taken in" "$(bytes_of steps)" "$(digest '{"s":5}')"
+has "then it is well" "$(health)" '^ok'
 clean "after states"
 summary
