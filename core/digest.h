@@ -1,6 +1,9 @@
 /* digest: sha256, our identity of bytes (I2). Two implementations of one shape: digest.c on
  * OpenSSL for bulk work (handler, detectors, cli), digest_mbed.c on mbedTLS for freshet-intake,
  * which must not link OpenSSL. Inside 32 bytes, outside 64 lower-case hex digits.
+ *
+ * Any thread may call any of these at any time: the scheduler hashes while its committer does. A
+ * struct digest belongs to one thread at a time.
  */
 #ifndef FRESHET_CORE_DIGEST_H
 #define FRESHET_CORE_DIGEST_H

@@ -2,6 +2,7 @@
  * each other. */
 #include "tests/10-unit/unit.h"
 
+#include <pthread.h>
 #include "core/clock.h"
 #include "core/digest.h"
 
@@ -65,6 +66,41 @@ static void both_agree(void **state)
     }
 }
 
+/* Many short texts, as the scheduler and its committer hash them at the same time. */
+#define TEXTS 20000
+
+struct hasher {
+    pthread_t thread;
+    char letter;
+    size_t wrong;
+};
+
+static void *hash_texts(void *ctx)
+{
+    struct hasher *h = ctx;
+    struct sha256 want, got;
+    char text[200];
+    memset(text, h->letter, sizeof text);
+    digest_mbed_sha256(text, sizeof text, &want);
+    for (int i = 0; i < TEXTS; i++) {
+        digest_sha256(text, sizeof text, &got);
+        h->wrong += !sha256_eq(&got, &want);
+    }
+    return NULL;
+}
+
+static void threads_at_the_same_time(void **state)
+{
+    (void)state;
+    struct hasher hashers[4] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}, {.letter = 'd'}};
+    for (size_t i = 0; i < ARRAY_LEN(hashers); i++)
+        assert_int_equal(pthread_create(&hashers[i].thread, NULL, hash_texts, &hashers[i]), 0);
+    for (size_t i = 0; i < ARRAY_LEN(hashers); i++) {
+        assert_int_equal(pthread_join(hashers[i].thread, NULL), 0);
+        assert_int_equal(hashers[i].wrong, 0);
+    }
+}
+
 static void hmac_vectors(void **state)
 {
     (void)state;
@@ -110,7 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors), cmocka_unit_test(a_million_in_pieces),
         cmocka_unit_test(both_agree),        cmocka_unit_test(hmac_vectors),
-        cmocka_unit_test(comparing),
+        cmocka_unit_test(comparing),         cmocka_unit_test(threads_at_the_same_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
