@@ -25,10 +25,9 @@
 #include "ledger/inbox.h"
 #include "ledger/trigger.h"
 
-#define ONE_MEMORY (16u << 20) /* the longest declaration, several times over */
-#define DUE_MAX 10000000       /* sources in one go; more than any instance has */
-#define DRIVE_MS 100           /* between two looks at the progress line and at Ctrl-C */
-#define WAIT_MS 50             /* between two looks at what another handler is working on */
+#define DUE_MAX 10000000 /* sources in one go; more than any instance has */
+#define DRIVE_MS 100     /* between two looks at the progress line and at Ctrl-C */
+#define WAIT_MS 50       /* between two looks at what another handler is working on */
 
 struct check {
     struct cli *c;
@@ -94,7 +93,7 @@ static enum rc keep_triggered(struct check *k)
     struct cli *c = k->c;
     CLEANUP(arena_release) struct arena a;
     size_t kept = 0;
-    arena_init(&a, ONE_MEMORY);
+    arena_init(&a, SOURCE_MEMORY_MAX);
     for (size_t i = 0; i < k->n_todo; i++) {
         bool wanted;
         TRY(trigger_wanted(c->ledger, &a, k->todo[i], (enum trigger_type)k->trigger, (int)k->month,

@@ -10,7 +10,6 @@
 #define BATCHES 3               /* one filled, one emptied, one between */
 #define BATCH_ROWS 256          /* enough that handing over costs nothing */
 #define BATCH_MEMORY (4u << 20) /* a batch with long rows ends earlier */
-#define ROW_MEMORY (8u << 20)   /* the longest row that is a declaration, several times over */
 
 struct batch {
     struct arena arena; /* all that its rows need */
@@ -201,7 +200,7 @@ enum rc import_rows_open(const struct import_file *file, struct import_rows **re
     if (!file->head)
         yyjson_arr_iter_init(file->list, &r->at);
     for (size_t i = 0; i < BATCHES; i++)
-        arena_init(&r->batches[i].arena, BATCH_MEMORY + ROW_MEMORY);
+        arena_init(&r->batches[i].arena, BATCH_MEMORY + SOURCE_CHANGE_MEMORY_MAX);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->moved, NULL);
     int failed = start_thread(r);

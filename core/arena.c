@@ -3,7 +3,7 @@
  * Invariants
  *   1. used counts what was handed out, rounded to ALIGN; used <= cap.
  *   2. Blocks never move, so neither does what was handed out.
- *   3. A failed allocation changes nothing.
+ *   3. A failed allocation changes nothing but `full`.
  * A request larger than the rest of the newest block gets a block of its own behind it when it is
  * large, so that one big document does not waste the room that small ones still have.
  * Called from everywhere; one arena is used by one thread. */
@@ -51,6 +51,7 @@ void arena_reset(struct arena *a)
         a->head->used = 0;
     }
     a->used = 0;
+    a->full = false;
 }
 
 void arena_release(struct arena *a)
@@ -104,7 +105,11 @@ static struct arena_block *block_for(struct arena *a, size_t n)
 void *arena_alloc(struct arena *a, size_t n)
 {
     size_t need = rounded(n);
-    if (need == 0 || need > a->cap - a->used || told_to_fail())
+    if (need == 0 || need > a->cap - a->used) {
+        a->full = true;
+        return NULL;
+    }
+    if (told_to_fail())
         return NULL;
     struct arena_block *b = block_for(a, need);
     if (!b)

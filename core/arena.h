@@ -17,6 +17,8 @@ struct arena_block;
 struct arena {
     struct arena_block *head;
     size_t used, cap;
+    bool
+        full; /* the cap refused something since the last reset: it was not for want of memory here */
 };
 
 /* No memory is taken before the first allocation. */

@@ -4,10 +4,10 @@
 #include "detectors/look.h"
 #include "detectors/window.h"
 
-#define LOOK_MEMORY_MAX (4u << 20) /* a source with the longest spec, and its headers */
-#define LOOK_MEMORY_KEPT 8192      /* a usual one: kept for the next check */
-#define GONE_SPREAD_MS DAY_MS      /* sightings of one bad hour are no deletion */
-#define IGNORED_MAX 65536          /* of an error page, read so that the connection stays */
+#define LOOK_MEMORY_MAX (2 * SOURCE_MEMORY_MAX) /* a source, and its headers with their secrets */
+#define LOOK_MEMORY_KEPT 8192                   /* a usual one: kept for the next check */
+#define GONE_SPREAD_MS DAY_MS                   /* sightings of one bad hour are no deletion */
+#define IGNORED_MAX 65536 /* of an error page, read so that the connection stays */
 #define LOOK_HEADERS_MAX (SOURCE_HEADERS_MAX + 2)
 
 /* ---- one after the other ---------------------------------------------------------------------- */

@@ -11,10 +11,12 @@
  *   4. While the inbox is full (inbox_max) no check is begun; what is due stays due. The log says so
  *      (scheduler.paused, scheduler.resumed), and so does the sign of life "full".
  *   5. A clock that was ahead once costs no look: what was looked at in the future is due (scheduler.clock).
- *   6. A ledger that cannot be written ends the process: the supervisor starts a new one.
+ *   6. A ledger that cannot be written ends the process: the supervisor starts a new one. One that is
+ *      busy, and memory that ran out, are met again after REST_MS; what is under way goes on meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 #include "core/clock.h"
@@ -33,6 +35,8 @@
 #define LAP_MS 1000   /* between two laps over sources that have to wait for their hosts */
 #define HEARTBEAT_MS 5000
 #define STOP_GRACE_MS 2000
+#define REST_MS 1000         /* after an error that may be over soon */
+#define REST_STEP_MS 20      /* an answer waits so long at most */
 #define SPOOL_KEEP_MS DAY_MS /* a body that nobody came for in a day is fetched again */
 
 /* A walk over what is due, oldest first, page by page and round and round: what has to wait for its
@@ -236,14 +240,37 @@ static enum rc turn(struct scheduler *sc, struct err *err)
     return RC_OK;
 }
 
+static bool may_be_over_soon(enum rc rc)
+{
+    return rc == RC_BUSY || rc == RC_NOMEM;
+}
+
+/* The wait is our own: detect_drive does not wait while it has something to commit. */
+static enum rc rest(struct scheduler *sc, struct err *err)
+{
+    struct pollfd told = {.fd = sc->signals, .events = POLLIN};
+    int64_t until = clock_mono() + REST_MS;
+    size_t open;
+    while (!sc->stop && clock_mono() < until) {
+        (void)poll(&told, 1, REST_STEP_MS);
+        enum rc rc = detect_drive(sc->detect, 0, &open, err);
+        if (!may_be_over_soon(rc))
+            TRY(rc);
+        read_signals(sc);
+    }
+    return RC_OK;
+}
+
 static enum rc run_until_stopped(struct scheduler *sc, struct err *err)
 {
     while (!sc->stop) {
         enum rc rc = turn(sc, err);
-        if (rc == RC_BUSY || rc == RC_NOMEM)
-            log_err(LOG_WARN, "scheduler.waits", err);
-        else
+        if (!may_be_over_soon(rc)) {
             TRY(rc);
+            continue;
+        }
+        log_err(LOG_WARN, "scheduler.waits", err);
+        TRY(rest(sc, err));
     }
     return RC_OK;
 }

@@ -8,7 +8,7 @@
 #define PAGE 256                 /* sources of an order read at a time */
 #define WAITING_MAX 65536        /* of an order, known and not added: half a MiB */
 #define RUN 1024                 /* sources offered at once; more than there is ever room for */
-#define ORDER_MEMORY (16u << 20) /* a request and one source, read and forgotten */
+#define ORDER_MEMORY (16u << 20) /* a request, read and forgotten */
 
 /* Which sources an order means. */
 struct wanted {
@@ -40,7 +40,7 @@ enum rc orders_new(struct ledger *l, struct orders **ret, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory for check requests");
     o->ledger = l;
     arena_init(&o->arena, ORDER_MEMORY);
-    arena_init(&o->one, ORDER_MEMORY);
+    arena_init(&o->one, SOURCE_MEMORY_MAX);
     *ret = o;
     return RC_OK;
 }

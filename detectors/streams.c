@@ -10,9 +10,9 @@
 #include "detectors/probe.h"
 #include "ledger/stream.h"
 
-#define LIST_MS 2000             /* between two looks at which sources have a stream */
-#define SETTLED_MS 60000         /* open for so long: the next break is a new trouble */
-#define SOURCE_MEMORY (1u << 20) /* a source with the longest spec, and its headers */
+#define LIST_MS 2000     /* between two looks at which sources have a stream */
+#define SETTLED_MS 60000 /* open for so long: the next break is a new trouble */
+#define STREAM_MEMORY_MAX (2 * SOURCE_MEMORY_MAX) /* a source, and its headers with their secrets */
 #define STREAM_HEADERS_MAX (SOURCE_HEADERS_MAX + 3)
 #define STREAM_BYTES_MAX INT64_MAX
 #define BEYOND_MAX 64 /* recorded at a time */
@@ -234,7 +234,7 @@ static enum rc add(struct streams *all, int64_t src_no, struct err *err)
     if (!s)
         return err_set(err, RC_NOMEM, "", "no memory for an event stream");
     *s = (struct stream){.all = all, .src_no = src_no, .listed = true, .closed_at = clock_mono()};
-    arena_init(&s->arena, SOURCE_MEMORY);
+    arena_init(&s->arena, STREAM_MEMORY_MAX);
     sse_init(&s->sse, "");
     LIST_INSERT_HEAD(&all->list, s, link);
     all->n++;
@@ -301,7 +301,7 @@ static enum rc record_beyond(struct streams *all, int64_t src_no, struct err *er
 {
     CLEANUP(arena_release) struct arena a;
     struct source s = {0};
-    arena_init(&a, SOURCE_MEMORY);
+    arena_init(&a, SOURCE_MEMORY_MAX);
     enum rc rc = source_by_no(all->ledger, &a, src_no, &s, err);
     if (rc != RC_OK && !source_is_unreadable(rc))
         return rc;

@@ -14,8 +14,7 @@
 #define TAG_MAX 9       /* eight hex digits, that tell ids apart */
 #define ID_TRIES_MAX 20 /* for one that is free, where it is random */
 #define HINT_MAX (LISTING_TEXT_MAX + 32)
-#define CHILD_MEMORY_MAX (4u << 20) /* one declaration, a few times over */
-#define DELETED "deleted"           /* as look.c calls it */
+#define DELETED "deleted" /* as look.c calls it */
 
 /* ---- deriving -------------------------------------------------------------------------------- */
 
@@ -323,7 +322,7 @@ enum rc children_follow(struct ledger *l, const struct instance *inst, const str
 {
     struct entry_counts ignored;
     struct follow f = {.l = l, .inst = inst, .parent = parent, .cand = cand, .at = at};
-    arena_init(&f.a, CHILD_MEMORY_MAX);
+    arena_init(&f.a, SOURCE_CHANGE_MEMORY_MAX);
     enum rc rc = entries_diff(old, now, follow_one, &f, &ignored, err);
     arena_release(&f.a);
     return rc;
@@ -376,7 +375,7 @@ enum rc children_open(struct ledger *l, const struct instance *inst, const struc
 {
     struct arena a;
     enum rc rc = RC_OK;
-    arena_init(&a, CHILD_MEMORY_MAX);
+    arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
     for (; rc == RC_OK && from <= year; from++) {
         if (!calendar_has_vintage(parent, from))
             continue;
@@ -459,7 +458,7 @@ static enum rc set_child(struct family *f, struct arena *a, const struct source 
 static enum rc set_each(void *ctx, const struct source *child, struct err *err)
 {
     CLEANUP(arena_release) struct arena a;
-    arena_init(&a, CHILD_MEMORY_MAX);
+    arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
     return set_child(ctx, &a, child, err);
 }
 

@@ -5,8 +5,6 @@
 #include "handler/levels.h"
 #include "handler/project.h"
 
-#define BEFORE_MEMORY (8u << 20) /* the longest declaration, several times over */
-
 /* What was withheld is shown only when a second person agrees. Until then s keeps the level it has. */
 static enum rc ask_to_lower(const struct declare *d, const struct source *before, struct source *s,
                             int64_t now, struct declared *ret, struct err *err)
@@ -41,7 +39,7 @@ enum rc declare_source(const struct declare *d, struct source *s, int64_t now, s
 {
     CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
     struct source before;
-    arena_init(&a, BEFORE_MEMORY);
+    arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
     *ret = (struct declared){0};
     enum rc rc = d->update ? source_by_id(d->ledger, &a, s->id, &before, err) : RC_NOT_FOUND;
     if (rc != RC_OK && rc != RC_NOT_FOUND)

@@ -4,8 +4,6 @@
 #include "handler/children.h"
 #include "handler/project.h"
 
-#define LEVELS_MEMORY (16u << 20) /* one declaration, several times over */
-
 enum rc levels_declare(struct arena *a, const struct source *s, enum level to, struct source *ret,
                        struct err *err)
 {
@@ -51,7 +49,7 @@ enum rc levels_apply(struct ledger *l, const struct instance *inst, int64_t now,
     for (;;) {
         CLEANUP(arena_release) struct arena a;
         struct level_order o;
-        arena_init(&a, LEVELS_MEMORY);
+        arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
         enum rc rc = level_next(l, &o, err); /* a look without the lock: mostly there is nothing */
         if (rc != RC_OK)
             return rc == RC_NOT_FOUND ? RC_OK : rc;

@@ -10,7 +10,6 @@
 #include "ledger/order.h"
 #include "ledger/replays.h"
 
-#define ORDER_MEMORY (16u << 20) /* one declaration, several times over */
 #define DETAIL_MAX 600
 
 /* ---- declarations -------------------------------------------------------------------------------- */
@@ -94,7 +93,7 @@ enum rc orders_apply(struct ledger *l, const struct instance *inst, int64_t now,
         CLEANUP(arena_release) struct arena a;
         struct order o;
         struct err none;
-        arena_init(&a, ORDER_MEMORY);
+        arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
         enum rc rc = order_next(l, &a, &o, &none); /* without the lock: mostly there is nothing */
         if (rc != RC_OK)
             return rc == RC_NOT_FOUND ? RC_OK : err_set(err, rc, "", "%s", none.msg);

@@ -6,7 +6,6 @@
 #include "handler/project.h"
 #include "ledger/rebuild.h"
 
-#define SOURCE_MEMORY_MAX (8u << 20)   /* the longest declaration, several times over */
 #define CHANGE_MEMORY_MAX (128u << 20) /* the documents of one change */
 
 struct pass {
@@ -107,7 +106,7 @@ static enum rc mend_all(struct pass *p, struct err *err)
 
 static enum rc run(struct pass *p, struct err *err)
 {
-    arena_init(&p->source_memory, SOURCE_MEMORY_MAX);
+    arena_init(&p->source_memory, SOURCE_CHANGE_MEMORY_MAX);
     arena_init(&p->change_memory, CHANGE_MEMORY_MAX);
     enum rc rc = mend_all(p, err);
     arena_release(&p->source_memory);

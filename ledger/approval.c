@@ -80,7 +80,7 @@ static enum rc check_person(struct ledger *l, const struct approval_ask *ask,
 {
     CLEANUP(arena_release) struct arena a;
     struct source s;
-    arena_init(&a, 8u << 20);
+    arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(source_by_no(l, &a, x->src_no, &s, err));
     if (policy_same_person(ask->reviewer, x->asked_by))
         return err_set(err, RC_FORBIDDEN, "reviewer", "asked for it: somebody else must decide");

@@ -5,8 +5,7 @@
 #include "ledger/query.h"
 #include "ledger/unhealthy.h"
 
-#define SWEEP_MAX 256         /* moves of one transaction; the next sweep goes on */
-#define ONE_SOURCE (1u << 20) /* a source with the longest spec, parsed */
+#define SWEEP_MAX 256 /* moves of one transaction; the next sweep goes on */
 
 /* The name of the breach, or NULL. */
 static const char *breach_of(const struct health_facts *f, int64_t now)
@@ -76,7 +75,10 @@ static enum rc find_over(struct ledger *l, struct arena *a, struct sweep *w, str
     enum rc rc = RC_OK;
     TRY(query_open(l, Q_BREACH_TOLD, &q, err, ""));
     while (w->n < SWEEP_MAX && (rc = query_next(l, &q, err)) == RC_OK) {
-        TRY(read_facts(l, a, col_i64(&q, 0), &s, &st, &f, err));
+        rc = read_facts(l, a, col_i64(&q, 0), &s, &st, &f, err);
+        if (source_is_unreadable(rc)) /* and so not over */
+            continue;
+        TRY(rc);
         if (!breach_of(&f, w->now))
             w->nos[w->n++] = s.no;
     }
@@ -114,7 +116,7 @@ enum rc breach_sweep(struct ledger *l, int64_t now, int64_t *ret_n, struct err *
 {
     CLEANUP(arena_release) struct arena a;
     struct sweep w = {.now = now};
-    arena_init(&a, ONE_SOURCE);
+    arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(sweep(l, &a, &w, err));
     *ret_n = (int64_t)w.n;
     return RC_OK;

@@ -7,8 +7,7 @@
 #include "ledger/query.h"
 
 #define SCOPE_MAX 32
-#define SOURCE_MEMORY (1u << 20) /* a source with the longest spec, parsed */
-#define FORGET_MAX 5000          /* rows in one transaction: the lock is not held for long */
+#define FORGET_MAX 5000 /* rows in one transaction: the lock is not held for long */
 
 static const char *const public_results[PUSH_ENDS] = {
     [PUSH_ACCEPTED] = "accepted", [PUSH_CONFLICT] = "conflict"};
@@ -290,7 +289,7 @@ enum rc push_sources(struct ledger *l, source_fn *fn, void *ctx, struct err *err
     CLEANUP(query_close) struct query q = {0};
     CLEANUP(arena_release) struct arena a;
     enum rc rc;
-    arena_init(&a, SOURCE_MEMORY);
+    arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(query_open(l, Q_PUSH_SOURCES, &q, err, ""));
     while ((rc = query_next(l, &q, err)) == RC_OK) {
         struct source s;

@@ -6,7 +6,7 @@
 #include "ledger/query.h"
 
 #define PAGE 256 /* sources read at once by source_each: bounds memory, not the fleet */
-#define PAGE_ARENA (64u << 20)
+#define PAGE_ARENA (64u << 20) /* a page with long declarations ends earlier */
 
 const char *source_log_name(const struct source *s, char out[SOURCE_LOG_NAME_MAX])
 {
@@ -191,14 +191,25 @@ enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64
                          err);
 }
 
+/* Where the arena refused it, no try will do better. */
+static enum rc too_long(const struct arena *a, enum rc rc, struct err *err)
+{
+    if (rc != RC_NOMEM || !a->full)
+        return rc;
+    return err_set(err, RC_TOO_LARGE, "", "it is too long: declare it anew, in at most %d bytes",
+                   SOURCE_SPEC_MAX);
+}
+
 /* A row of SOURCE_* is parsed again: the spec is the truth. */
 enum rc source_from_row(struct arena *a, const struct query *q, struct source *ret, struct err *err)
 {
     struct source s;
     struct str spec = col_str(a, q, 1);
     if (!spec.p)
-        return err_set(err, RC_NOMEM, "", "no memory for a source");
-    TRY(source_reread(a, spec, &s, err));
+        return too_long(a, err_set(err, RC_NOMEM, "", "no memory for a source"), err);
+    enum rc rc = source_reread(a, spec, &s, err);
+    if (rc != RC_OK)
+        return too_long(a, rc, err);
     s.no = col_i64(q, 0);
     s.created_at = col_i64(q, 2);
     s.updated_at = col_i64(q, 3);
@@ -265,19 +276,21 @@ struct walk {
 
 /* Reads one page into the arena; the query is closed before any source is handed out. */
 static enum rc read_page(struct ledger *l, struct arena *a, const struct walk *w,
-                         struct source *page, size_t *ret_n, struct err *err)
+                         struct source *page, size_t *ret_n, bool *ret_more, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
     size_t n = 0;
-    enum rc rc;
+    enum rc rc = RC_OK;
     if (w->parent_no)
         TRY(query_open(l, Q_SOURCE_CHILDREN, &q, err, "iti", w->parent_no, w->after_entry,
                        (int64_t)PAGE));
     else
         TRY(query_open(l, Q_SOURCE_PAGE, &q, err, "ii", w->after_no, (int64_t)PAGE));
-    while ((rc = query_next(l, &q, err)) == RC_OK)
+    while (n < PAGE && a->used <= PAGE_ARENA - SOURCE_MEMORY_MAX &&
+           (rc = query_next(l, &q, err)) == RC_OK)
         TRY(source_from_row(a, &q, &page[n++], err));
     *ret_n = n;
+    *ret_more = rc == RC_OK;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
@@ -286,14 +299,15 @@ static enum rc each_page(struct ledger *l, struct arena *a, struct walk *w, sour
 {
     for (;;) {
         size_t n = 0;
+        bool more;
         arena_reset(a);
         struct source *page = arena_alloc(a, PAGE * sizeof *page);
         if (!page)
             return err_set(err, RC_NOMEM, "", "no memory for a page of sources");
-        TRY(read_page(l, a, w, page, &n, err));
+        TRY(read_page(l, a, w, page, &n, &more, err));
         for (size_t i = 0; i < n; i++)
             TRY(fn(ctx, &page[i], err));
-        if (n < PAGE)
+        if (!more)
             return RC_OK;
         w->after_no = page[n - 1].no;
         snprintf(w->after_entry, sizeof w->after_entry, "%s", page[n - 1].entry);

@@ -32,6 +32,14 @@ MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
 #define SOURCE_ENTRY_MAX 1024 /* a key of S3, the longest there are */
+/* Bytes of a spec. The longest honest part are keys and certificates of an adapter, a few KiB each, and
+ * those may be files in secrets/ as well. */
+#define SOURCE_SPEC_MAX 65536
+/* Reads one: its text, and the text parsed, which takes up to 23 times as much where every second byte
+ * begins a value. The other: reads one, makes another of it or two, and what becomes public of them.
+ * test_source takes the longest through both. */
+#define SOURCE_MEMORY_MAX (32u * SOURCE_SPEC_MAX)
+#define SOURCE_CHANGE_MEMORY_MAX (8 * SOURCE_MEMORY_MAX)
 
 struct trigger {
     enum trigger_type type;
@@ -94,7 +102,7 @@ struct source {
     int64_t max_interval_s, sweep_days, gone_after;
     int64_t freshness_days;                     /* -1: the setting */
     int64_t created_at, updated_at, retired_at; /* retired_at -1: active */
-    struct str spec;                            /* canonical JSON of it all */
+    struct str spec;                            /* canonical JSON of it all; SOURCE_SPEC_MAX */
     yyjson_val *declared_triggers;              /* as written, in the arena; NULL: none */
     yyjson_val *adapter_options, *secrets;      /* likewise: an object, and a list of texts */
 };
@@ -131,7 +139,8 @@ MUST_CHECK enum rc source_resume(struct ledger *l, struct source *s, int64_t now
 
 /* Is it the source's own fault, its stored declaration, that it could not be read? */
 bool source_is_unreadable(enum rc rc);
-/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. */
+/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. RC_TOO_LARGE for one that the arena has
+ * no room for: an older program stored it. */
 MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,
                                 struct source *ret, struct err *err);
 MUST_CHECK enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,

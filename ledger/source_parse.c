@@ -498,9 +498,17 @@ static enum rc write_spec(struct arena *a, yyjson_val *decl, struct source *s, s
         if (!yyjson_obj_get(decl, defaults[i].name))
             json_add_str(d, o, defaults[i].name, defaults[i].value);
     struct buf b;
-    buf_init(&b, JSON_MAX);
-    enum rc rc = json_canon_mut(&b, o, err);
-    if (rc == RC_OK) {
+    buf_init(&b, SOURCE_SPEC_MAX);
+    bool copied = json_doc_rc(d) == RC_OK; /* else it may be too long for the arena already */
+    enum rc rc = copied ? json_canon_mut(&b, o, err) : json_canon(&b, decl, err);
+    if (rc == RC_TOO_LARGE) {
+        rc = err_set(err, RC_INVALID, "",
+                     "the declaration is longer than %d bytes: keep keys and certificates as files "
+                     "in secrets/, and leave out what is not needed",
+                     SOURCE_SPEC_MAX);
+    } else if (rc == RC_OK && !copied) {
+        rc = err_set(err, RC_NOMEM, "", "no memory for a source");
+    } else if (rc == RC_OK) {
         s->spec = (struct str){arena_str(a, buf_view(&b)), b.len};
         if (!s->spec.p)
             rc = err_set(err, RC_NOMEM, "", "no memory for a source");

@@ -3,8 +3,6 @@
 
 #include "ledger/query.h"
 
-#define ONE_SOURCE (1u << 20) /* a source with the longest spec, parsed */
-
 struct health_facts health_facts_of(const struct source *s, const struct check_state *st)
 {
     return (struct health_facts){.retired = s->retired_at >= 0,
@@ -30,13 +28,17 @@ struct walk {
     void *ctx;
 };
 
+/* What cannot be read is blocked: its check says so, and hides no other here. */
 static enum rc judge_one(struct walk *w, int64_t src_no, bool apart, struct err *err)
 {
     struct source s;
     struct check_state st;
     struct health h;
     arena_reset(&w->arena);
-    TRY(source_by_no(w->ledger, &w->arena, src_no, &s, err));
+    enum rc rc = source_by_no(w->ledger, &w->arena, src_no, &s, err);
+    if (source_is_unreadable(rc))
+        return RC_OK;
+    TRY(rc);
     TRY(check_state_get(w->ledger, src_no, &st, err));
     struct health_facts f = health_facts_of(&s, &st);
     health_judge(&f, w->now, &h);
@@ -75,7 +77,7 @@ enum rc unhealthy_each(struct ledger *l, int64_t now, unhealthy_fn *fn, void *ct
     struct walk w = {.ledger = l, .now = now, .fn = fn, .ctx = ctx};
     int64_t counted;
     TRY(query_i64(l, Q_AHEAD_COUNTED, &counted, err, "i", now));
-    arena_init(&w.arena, ONE_SOURCE);
+    arena_init(&w.arena, SOURCE_MEMORY_MAX);
     enum rc rc = suspects(&w, counted > 0, err);
     if (rc == RC_OK && counted > 0)
         rc = those_ahead(&w, err);

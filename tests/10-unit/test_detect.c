@@ -561,6 +561,25 @@ static void unreadable_declaration(void **state)
     assert_true(st.next_check_at >= clock_now() + HOPELESS_MS / 2);
 }
 
+/* D6: stored before there was a limit, it takes more memory than a look has. */
+static void declaration_that_is_too_long(void **state)
+{
+    (void)state;
+    struct source a = source("a", "/a", ""), odd = source("odd", "/a", ""),
+                  b = source("b", "/a", "");
+    int64_t nos[] = {a.no, odd.no, b.no};
+    size_t n, full;
+    tamper("UPDATE sources SET spec = json_set(spec, '$.adapter_options', json_object('x',"
+           " hex(zeroblob(4000000)))) WHERE id = 'odd'");
+    assert_ok(detect_add_some(t.detect, nos, 3, NULL, 0, &n, &full, &err));
+    assert_int_equal(n, 3);
+    assert_ok(detect_finish(t.detect, &err));
+    assert_int_equal(t.by_outcome[OUTCOME_new], 2);
+    assert_int_equal(t.by_outcome[OUTCOME_blocked], 1);
+    assert_non_null(strstr(state_of(&odd).last_detail, "too long"));
+    assert_int_equal(state_of(&odd).failures, 1);
+}
+
 static void on_dropped(void *ctx, const struct source *s, const struct check_result *r,
                        const struct err *why)
 {
@@ -767,6 +786,7 @@ int main(void)
         TEST(abandoned_checks),
         TEST(retired_while_under_way),
         TEST(unreadable_declaration),
+        TEST(declaration_that_is_too_long),
         TEST(refused_results),
         TEST(orders_of_each_kind),
         TEST(orders_side_by_side),

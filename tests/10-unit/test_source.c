@@ -135,12 +135,71 @@ static void what_is_stored_stays_readable(void **state)
     }
 }
 
+/* A declaration of n bytes whose every second one begins a value: none takes more memory. */
+static struct str worst(struct buf *b, size_t n)
+{
+    buf_init(b, n);
+    buf_puts(b, "{\"adapter\":\"hmac\",\"adapter_options\":{\"x\":[0");
+    const struct str end =
+        STR("]},\"collection\":\"a\",\"detector\":\"etag\",\"id\":\"a\",\"sensitivity\":"
+            "\"public\",\"title\":\"a\",\"url\":\"https://x.org/a\"}");
+    while (b->len + end.n + 2 <= n)
+        buf_puts(b, ",0");
+    if (b->len + end.n < n)
+        buf_byte(b, ' ');
+    buf_str(b, end);
+    return buf_view(b);
+}
+
+/* SOURCE_SPEC_MAX, SOURCE_MEMORY_MAX, SOURCE_CHANGE_MEMORY_MAX */
+static void the_longest_has_room(void **state)
+{
+    (void)state;
+    CLEANUP(buf_release) struct buf b;
+    CLEANUP(arena_release) struct arena one, change;
+    struct source s, again;
+    yyjson_val *v;
+    struct str text = worst(&b, SOURCE_SPEC_MAX - 1);
+    assert_in_range(text.n, SOURCE_SPEC_MAX - 1, SOURCE_SPEC_MAX);
+    arena_init(&one, SOURCE_MEMORY_MAX);
+    text.p = arena_str(&one, text);
+    assert_rc(source_reread(&one, text, &s, &err), RC_OK);
+    assert_false(one.full);
+
+    arena_init(&change, SOURCE_CHANGE_MEMORY_MAX);
+    assert_rc(source_reread(&change, text, &s, &err), RC_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_rc(json_parse(&change, s.spec, 0, "test", &v, &err), RC_OK);
+        assert_rc(source_derive(&change, v, &again, &err), RC_OK);
+        assert_rc(json_parse(&change, again.spec, 0, "test", &v, &err), RC_OK);
+    }
+}
+
+/* Whether it fits into the arena or not: a declaration that is too long is who wrote it's to mend. */
+static void one_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {SOURCE_SPEC_MAX + 2, 2 * SOURCE_SPEC_MAX, 8u << 20};
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        CLEANUP(buf_release) struct buf b;
+        CLEANUP(arena_release) struct arena given, a;
+        yyjson_val *v;
+        arena_init(&given, 512u << 20);
+        arena_init(&a, SOURCE_MEMORY_MAX);
+        err = (struct err){0};
+        assert_rc(json_parse(&given, worst(&b, lengths[i]), 0, "test", &v, &err), RC_OK);
+        assert_rc(source_parse(&a, v, &source, &err), RC_INVALID);
+        assert_non_null(strstr(err.msg, "longer than 65536 bytes"));
+        assert_non_null(strstr(err.msg, "secrets/"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slips_are_refused_by_name),
-        cmocka_unit_test(what_is_right_is_taken),
-        cmocka_unit_test(what_is_stored_stays_readable),
+        cmocka_unit_test(slips_are_refused_by_name),       cmocka_unit_test(what_is_right_is_taken),
+        cmocka_unit_test(what_is_stored_stays_readable),   cmocka_unit_test(the_longest_has_room),
+        cmocka_unit_test(one_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,6 +3,7 @@
  * Waiting is always for a state of the ledger, with a limit, never for time to pass. */
 #include "tests/40-service/scheduler.h"
 
+#include <sqlite3.h>
 #include "ledger/push.h"
 #include "ledger/inbox.h"
 
@@ -30,6 +31,30 @@ static void works_off_requests(void **state)
     await(order_is(unknown, "failed"));
     assert_int_equal(checks(&s), 1);
     assert_int_equal(end(SIGINT), 0);
+}
+
+/* What does not fit into memory is its own trouble: the others are looked at, and the log is quiet. */
+static void one_that_is_too_long_hinders_nobody(void **state)
+{
+    (void)state;
+    struct source odd = source("odd", "/a", OFTEN), good = source("good", "/a", OFTEN);
+    sqlite3 *db;
+    char *path = arena_printf(&t.arena, "%s/ledger.db", t.dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "UPDATE sources SET spec = json_set(spec, '$.adapter_options',"
+                                  " json_object('x', hex(zeroblob(4000000)))) WHERE id = 'odd'",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    t.pid = start();
+    await(checks(&good) >= 3);
+    assert_int_equal(checks(&odd), 1);
+    assert_int_equal(end(SIGTERM), 0);
+    CLEANUP(buf_release) struct buf log;
+    buf_init(&log, 1u << 20);
+    assert_ok(file_read(arena_printf(&t.arena, "%s/log", t.dir), &log, &err));
+    assert_null(strstr(log.data, "scheduler.waits"));
 }
 
 static void gives_signs_of_life(void **state)
@@ -247,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(looks_by_itself),
         TEST(works_off_requests),
+        TEST(one_that_is_too_long_hinders_nobody),
         TEST(gives_signs_of_life),
         TEST(one_per_instance),
         TEST(slow_host_delays_nobody_else),
