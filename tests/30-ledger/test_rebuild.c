@@ -177,6 +177,8 @@ static void altered_and_stray_rows_are_put_right(void **state)
         "UPDATE public_changes SET doc = '{}' WHERE seq = 2",
         "UPDATE public_freshness SET updated_at = 1 WHERE source_id = 'open'",
         "UPDATE public_checks SET failures = 7",
+        "UPDATE public_checks SET stream_down_at = 7",
+        "UPDATE public_checks SET refused = 'NOBODY'",
         "UPDATE public_items SET doc = '{}'",
         "UPDATE public_items_box SET north = 80, east = 10",
         "UPDATE public_items SET version = 9 - version",
