@@ -5,8 +5,9 @@
  *   2. Calendar arithmetic is proleptic Gregorian in UTC and knows no zone, locale or leap second
  *      (a :60 that a text carries is the second after it).
  *   3. Under FRESHET_SEED every process draws the same numbers in the same order.
- *   4. uuid7 of one process rises strictly as long as at_ms does not fall.
- * Called from everywhere; single-threaded, like every process of ours. */
+ *   4. uuid7 of one thread rises strictly as long as at_ms does not fall. Between threads ids of the same
+ *      millisecond differ, but in no order: each thread counts for itself.
+ * Called from everywhere, by any thread; clock_init and clock_set come before there is a second one. */
 #include "core/clock.h"
 
 #include <stdatomic.h>
@@ -428,13 +429,13 @@ uint64_t rand_below(uint64_t n)
 
 /* RFC 9562: 48 bits of time, then a counter of 26 bits (12 in rand_a, 14 at the start of rand_b;
  * wide, as a frozen clock never moves on) that starts at random below its middle, then 48 random
- * bits. */
+ * bits: two threads that count alike still draw different ones. */
 #define COUNTER_BITS 26
 
 void uuid7(int64_t at_ms, char out[37])
 {
-    static int64_t last_at = -1, ms;
-    static uint32_t counter;
+    static _Thread_local int64_t last_at = -1, ms;
+    static _Thread_local uint32_t counter;
     uint8_t b[16];
     if (at_ms != last_at) {
         last_at = ms = at_ms;

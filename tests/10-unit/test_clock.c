@@ -1,6 +1,7 @@
 /* clock: calendar, the texts of times, frozen time, seeded randomness, UUIDv7. */
 #include "tests/10-unit/unit.h"
 
+#include <pthread.h>
 #include "core/clock.h"
 
 static int64_t parse(const char *text)
@@ -305,6 +306,50 @@ static void uuid_rises_within_a_millisecond(void **state)
     assert_true(strcmp(u, last) > 0);
 }
 
+#define IDS 50000
+
+struct drawer {
+    pthread_t thread;
+    int64_t at; /* of its second half; the first is of the same millisecond in both */
+    int fallen;
+    char ids[IDS][37];
+};
+
+static pthread_barrier_t together;
+
+static void *draw(void *ctx)
+{
+    struct drawer *d = ctx;
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < IDS; i++) {
+        uuid7(i < IDS / 2 ? 1782986400123 : d->at, d->ids[i]);
+        d->fallen += i > 0 && strcmp(d->ids[i], d->ids[i - 1]) <= 0;
+    }
+    return NULL;
+}
+
+static void uuids_of_two_threads(void **state)
+{
+    (void)state;
+    static struct drawer both[2];
+    size_t i = 0, j = 0;
+    pthread_barrier_init(&together, NULL, 2);
+    for (size_t t = 0; t < 2; t++) {
+        both[t].at = 1782986400124 + (int64_t)t;
+        assert_int_equal(pthread_create(&both[t].thread, NULL, draw, &both[t]), 0);
+    }
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(pthread_join(both[t].thread, NULL), 0);
+        assert_int_equal(both[t].fallen, 0);
+    }
+    pthread_barrier_destroy(&together);
+    while (i < IDS && j < IDS) { /* both are sorted */
+        int order = strcmp(both[0].ids[i], both[1].ids[j]);
+        assert_int_not_equal(order, 0);
+        order < 0 ? i++ : j++;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +368,7 @@ int main(void)
         cmocka_unit_test(below_is_uniform),
         cmocka_unit_test(uuid_form),
         cmocka_unit_test(uuid_rises_within_a_millisecond),
+        cmocka_unit_test(uuids_of_two_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
