@@ -17,8 +17,7 @@ struct arena_block;
 struct arena {
     struct arena_block *head;
     size_t used, cap;
-    bool
-        full; /* the cap refused something since the last reset: it was not for want of memory here */
+    bool full; /* the cap refused something since the last reset; the machine may have memory */
 };
 
 /* No memory is taken before the first allocation. */

@@ -2,6 +2,7 @@
  * the run ends sets `write`, and the steps behind it are skipped. */
 #include "handler/job_internal.h"
 
+#include <errno.h>
 #include <unistd.h>
 #include "core/clock.h"
 #include "handler/children.h"
@@ -315,8 +316,10 @@ static enum rc copy_object(struct job *j, enum tier from, enum tier to, struct e
     TRY(store_begin(j->env->store, &j->put, err));
     while ((n = read(fd, chunk, sizeof chunk)) > 0)
         TRY(store_add(j->put, chunk, (size_t)n, err));
+    if (n < 0)
+        return err_set(err, RC_IO, "", "cannot read an object of the store: %s", strerror(errno));
     store_seal(j->put, &sha, &size);
-    if (n < 0 || !sha256_eq(&sha, &j->bytes.sha))
+    if (!sha256_eq(&sha, &j->bytes.sha))
         return err_set(err, RC_CORRUPT, "", "an object of the store changed while it was copied");
     return store_keep(&j->put, to, err);
 }
