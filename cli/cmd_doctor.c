@@ -346,9 +346,15 @@ static void look_at_nginx(struct doctor *d)
 
 static void look_at_programs(struct doctor *d)
 {
-    static const char *const names[] = {"freshet-api",         "freshet-intake",  "freshet-stream",
-                                        "freshet-scheduler",   "freshet-handler", "freshet-inspect",
-                                        "freshet-inspect-gdal"};
+    static const char *const names[] = {
+#define STARTED(child, program) program,
+#define SEVERAL(child, program, setting) program,
+#define CALLED(program) program,
+#include "cli/programs.def"
+#undef STARTED
+#undef SEVERAL
+#undef CALLED
+    };
     struct cli *c = d->c;
     const char *path = NULL;
     bool all = true;

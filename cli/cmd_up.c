@@ -163,20 +163,28 @@ static enum rc add_nginx(struct up *u)
                                            c->inst.dir, NULL});
 }
 
-static enum rc add_children(struct up *u)
+static enum rc add_several(struct up *u, const char *child, const char *program, int64_t n)
 {
     struct cli *c = u->c;
-    TRY(add_own(u, "api", "freshet-api"));
-    TRY(add_own(u, "intake", "freshet-intake"));
-    TRY(add_own(u, "stream", "freshet-stream"));
-    TRY(add_own(u, "scheduler", "freshet-scheduler"));
-    for (int64_t i = 1; i <= c->inst.conf.handler_processes; i++) {
-        const char *name = arena_printf(&c->arena, "handler-%lld", (long long)i);
+    for (int64_t i = 1; i <= n; i++) {
+        const char *name = arena_printf(&c->arena, "%s-%lld", child, (long long)i);
         if (!name)
             return err_set(&c->err, RC_NOMEM, "", "no memory");
-        TRY(add_own(u, name, "freshet-handler"));
+        TRY(add_own(u, name, program));
     }
-    TRY(add_own(u, "outbox", "freshet-outbox"));
+    return RC_OK;
+}
+
+static enum rc add_children(struct up *u)
+{
+#define STARTED(child, program) TRY(add_own(u, child, program));
+#define SEVERAL(child, program, setting)                                                           \
+    TRY(add_several(u, child, program, u->c->inst.conf.setting));
+#define CALLED(program)
+#include "cli/programs.def"
+#undef STARTED
+#undef SEVERAL
+#undef CALLED
     return add_nginx(u);
 }
 

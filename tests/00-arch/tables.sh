@@ -69,12 +69,21 @@ kinds_unknown() { # kinds_unknown REPLAY_DEF
         grep -oE '"[a-z]+(\.[a-z]+)?"' | tr -d '"' | sort -u | comm -23 - "$work/known"
 }
 
+# ---- programs: what is built beside freshet is started, or called, and missed by doctor ------------
+programs_missing() { # programs_missing PROGRAMS_DEF
+    sed -n 's/^PROGRAMS := //p' Makefile | tr ' ' '\n' | grep -v -x -e freshet -e freshet-upstream |
+        while IFS= read -r program; do
+            grep -q "\"$program\"" "$1" || echo "$program"
+        done
+}
+
 "$freshet" --help >"$work/help"
 finding "--help lists every command" "$(missing_in_help "$work/help")"
 finding "every command has its own --help" "$(help_of_each)"
 finding "source add --help lists every flag" "$(missing_flags)"
 finding "every field of a source has a flag" "$(fields_without_flag)"
 finding "every kind of the replay log is in replay.def" "$(kinds_unknown handler/replay.def)"
+finding "every program is in programs.def" "$(programs_missing cli/programs.def)"
 if "$freshet" init "$work/instance" >/dev/null 2>"$work/err"; then
     pass "init makes an instance"
 else
@@ -107,6 +116,8 @@ grep -v '"lease_s"' "$work/instance/freshet.json" >"$work/less"
 noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core/settings.def)"
 { cat core/settings.def; echo 'SETTING_INT(invented, 1, 1, 1, "x")'; } >"$work/more.def"
 noticed "a new row that the sample lacks" "$(missing_in_sample "$work/instance/freshet.json" "$work/more.def")"
+grep -v freshet-outbox cli/programs.def >"$work/less.def"
+noticed "a program that nobody starts" "$(programs_missing "$work/less.def")"
 for kind in waiver.add level.approve source.put run.dead dead.drop; do
     grep -v "\"$kind\"" handler/replay.def >"$work/less.def"
     noticed "a kind that replay does not know: $kind" "$(kinds_unknown "$work/less.def")"
