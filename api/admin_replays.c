@@ -3,13 +3,12 @@
  * Invariants
  *   1. 202 is said after the request is durable; a handler carries it out (handler/orders.h). One at a
  *      time: 409 while another is open.
- *   2. A window of more than REPLAYS_DAYS_MAX days needs the name of somebody else who approved it.
+ *   2. A long window needs the name of somebody else who approved it (ledger/replays.h).
  *   3. Numbers of a replay of all sources count withheld ones too, so they are shown only to tokens that
  *      may know of those. A replay of one that the caller may not know of answers like one that never was.
  * Called by the intake's router. */
 #include "api/admin.h"
 #include "core/clock.h"
-#include "ledger/policy.h"
 #include "ledger/replays.h"
 
 #define LIST_DEFAULT 100
@@ -25,19 +24,6 @@ static enum rc read_time(yyjson_val *body, const char *field, int64_t *ret, stru
     TRY(json_get_str(body, field, &text, err));
     if (text && time_parse(str_of(text), ret) != RC_OK)
         return err_set(err, RC_INVALID, field, "must be a time like 2026-07-02T10:00:00Z");
-    return RC_OK;
-}
-
-static enum rc check_approval(const struct req *r, const struct replay_wish *x, struct err *err)
-{
-    if (x->approved_by) {
-        TRY(policy_check_text("approved_by", x->approved_by, PERSON_MAX, err));
-        if (policy_same_person(x->approved_by, r->token->name))
-            return err_set(err, RC_INVALID, "approved_by", "must be somebody else than who asks");
-    } else if (x->until - x->since > REPLAYS_DAYS_MAX * DAY_MS) {
-        return err_set(err, RC_INVALID, "approved_by",
-                       "is needed for a window of more than %d days", REPLAYS_DAYS_MAX);
-    }
     return RC_OK;
 }
 
@@ -57,9 +43,7 @@ static enum rc read_wish(struct req *r, struct resp *w, struct replay_wish *ret,
     TRY(json_get_str(body, "approved_by", &x.approved_by, err));
     if (x.since < 0)
         return err_set(err, RC_INVALID, "since", "is needed: a time like 2026-07-02T10:00:00Z");
-    if (x.until <= x.since)
-        return err_set(err, RC_INVALID, "until", "must be after since");
-    TRY(check_approval(r, &x, err));
+    TRY(replays_check(x.since, x.until, r->token->name, x.approved_by, err));
     if (id)
         TRY(admin_source(r, id, NULL, &s, err));
     x.src_no = s.no;

@@ -1,7 +1,7 @@
 /* replay: the replay log through the handler again (handler/replay.h).
  *
  * Invariants
- *   1. A window of more than REPLAY_DAYS_MAX days needs a name that approved it; it is kept.
+ *   1. A long window needs the name of somebody else who approved it (ledger/replays.h); it is kept.
  *   2. Rows that the ledger lacks are done only while nothing else works on it.
  *   3. Exit 0: every row of the window is there, with its effect.
  * Called by main_freshet.c. */
@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "handler/outbox.h"
 #include "handler/replay.h"
+#include "ledger/policy.h"
 #include "ledger/replays.h"
 
 struct watch {
@@ -63,11 +64,16 @@ static bool read_times(struct cli *c, struct replay_ask *ask)
     return true;
 }
 
+static const char *who_asks(const struct cli *c)
+{
+    const char *by = cli_opt(c, "by");
+    return by ? by : "operator";
+}
+
 static enum rc allowed(struct cli *c, const struct replay_ask *ask, const char *approved)
 {
-    if (ask->until - ask->since > REPLAY_DAYS_MAX * DAY_MS && (!approved || !*approved))
-        return err_set(&c->err, RC_INVALID, "",
-                       "a window of more than %d days needs --approved-by NAME", REPLAY_DAYS_MAX);
+    TRY(policy_check_text("by", who_asks(c), PERSON_MAX, &c->err));
+    TRY(replays_check(ask->since, ask->until, who_asks(c), approved, &c->err));
     if (ask->log && !ask->dry && find_lock_held(c, "run/up.lock"))
         return err_set(&c->err, RC_BUSY, "",
                        "this instance is running: stop `freshet up` before rows are done again");
@@ -111,11 +117,10 @@ static bool make_ledger(struct cli *c)
 static enum rc keep(struct cli *c, const struct replay_ask *ask, const char *approved,
                     const struct replay_counts *n, enum rc rc)
 {
-    const char *by = cli_opt(c, "by");
     const struct replay_done done = {.since = ask->since,
                                      .until = ask->until,
                                      .src_no = ask->src_no,
-                                     .by = by ? by : "operator",
+                                     .by = who_asks(c),
                                      .approved_by = approved,
                                      .own = !ask->log,
                                      .good = rc == RC_OK && n->failed == 0,

@@ -32,8 +32,6 @@
 #include "ledger/replay.h"
 #include "ledger/replays.h"
 
-#define REPLAY_DAYS_MAX REPLAYS_DAYS_MAX
-
 struct replay_ask {
     int64_t since, until, src_no; /* rows with since <= at < until; src_no 0: of all sources */
     bool dry;                     /* nothing is written */

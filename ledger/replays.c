@@ -3,7 +3,24 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "ledger/policy.h"
 #include "ledger/query.h"
+
+enum rc replays_check(int64_t since, int64_t until, const char *by, const char *approved_by,
+                      struct err *err)
+{
+    if (until <= since)
+        return err_set(err, RC_INVALID, "until", "must be after since");
+    if (!approved_by && until - since > REPLAYS_DAYS_MAX * DAY_MS)
+        return err_set(err, RC_INVALID, "approved_by",
+                       "is needed for a window of more than %d days", REPLAYS_DAYS_MAX);
+    if (!approved_by)
+        return RC_OK;
+    TRY(policy_check_text("approved_by", approved_by, PERSON_MAX, err));
+    if (policy_same_person(approved_by, by))
+        return err_set(err, RC_INVALID, "approved_by", "must be somebody else than who asks");
+    return RC_OK;
+}
 
 enum rc replays_log(struct ledger *l, const struct replay_done *r, const char *id, int64_t now,
                     struct err *err)

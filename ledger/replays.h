@@ -2,11 +2,18 @@
  *
  * Invariants
  *   1. One that was asked for over HTTP is open until it ends; while it is, no other is taken (RC_CONFLICT).
+ *   2. Whoever asks, and however: a window of more than REPLAYS_DAYS_MAX days needs the name of somebody
+ *      else who approved it, and a name that is given is never that of who asks (replays_check).
  */
 #ifndef FRESHET_LEDGER_REPLAYS_H
 #define FRESHET_LEDGER_REPLAYS_H
 
 #include "ledger/request.h"
+
+#define REPLAYS_DAYS_MAX 90 /* of a window that nobody approved */
+/* May `by` have this window done again? approved_by: NULL for nobody. RC_INVALID names the field. */
+MUST_CHECK enum rc replays_check(int64_t since, int64_t until, const char *by,
+                                 const char *approved_by, struct err *err);
 
 struct replay_done {
     int64_t since, until, src_no; /* src_no 0: all */
@@ -26,7 +33,6 @@ MUST_CHECK enum rc replays_log(struct ledger *l, const struct replay_done *r, co
                                int64_t now, struct err *err);
 
 /* Over HTTP. */
-#define REPLAYS_DAYS_MAX 90 /* of a window that nobody approved */
 #define REPLAYS_ID_MAX 48
 struct replay_wish {
     int64_t since, until, src_no; /* src_no 0: all */

@@ -4,6 +4,7 @@
 #include "handler/declare.h"
 #include "handler/levels.h"
 #include "ledger/approval.h"
+#include "ledger/replays.h"
 #include "tests/30-ledger/world.h"
 
 static struct policy policy;
@@ -241,6 +242,35 @@ static void a_level_is_lowered_by_two(void **state)
     assert_rc(decide(led, newer, false, "Cy"), RC_CONFLICT);
 }
 
+/* The same for a token over HTTP and for --by on the command line (ledger/replays.h 2). */
+static void a_long_replay_wants_somebody_else(void **state)
+{
+    (void)state;
+    const int64_t most = REPLAYS_DAYS_MAX * DAY_MS;
+    const struct {
+        int64_t until;
+        const char *by, *approved_by, *field; /* field: NULL when it is taken */
+    } rows[] = {
+        {1 + most, "Ann", NULL, NULL},
+        {2 + most, "Ann", NULL, "approved_by"},
+        {2 + most, "Ann", "Bob", NULL},
+        {2 + most, "Ann", " ann ", "approved_by"},
+        {2 + most, "Ann", "", "approved_by"},
+        {2 + most, "Ann", " \t", "approved_by"},
+        {2 + most, "Ann", "B\nb", "approved_by"},
+        {2, "Ann", "Ann", "approved_by"}, /* nobody had to; but if, then somebody else */
+        {2, "Ann", "Bob", NULL},
+        {1, "Ann", "Bob", "until"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err why = {0};
+        enum rc rc = replays_check(1, rows[i].until, rows[i].by, rows[i].approved_by, &why);
+        assert_rc(rc, rows[i].field ? RC_INVALID : RC_OK);
+        if (rows[i].field)
+            assert_string_equal(why.field, rows[i].field);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -256,6 +286,7 @@ int main(void)
         TEST(all_who_declared_are_authors),
         TEST(a_request_ends_with_the_level_it_was_for),
         TEST(an_order_for_another_level_changes_nothing),
+        TEST(a_long_replay_wants_somebody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

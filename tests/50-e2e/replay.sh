@@ -79,7 +79,9 @@ decisions >"$work/decided"
 is 'a rejected hold is over' "$(query "SELECT result FROM inbox JOIN sources USING (src_no) WHERE id = 'w' AND reason = 'REJECTED'")" rejected
 rows=$(query 'SELECT count(*) FROM replay_log')
 run 1 freshet replay --since $since --json
-has 'a long window wants a name' "$err" 'approved-by'
+has 'a long window wants a name' "$err" 'approved_by'
+run 1 freshet replay --since $since --by ann --approved-by ' Ann' --json
+has 'and not that of who asks' "$err" 'somebody else'
 is 'every row is a no-op' "$(freshet replay --since $since --approved-by ann --json | jq -c '[.rows, .noop, .applied, .failed]')" "[$rows,$rows,0,0]"
 dump >"$work/after"
 is 'and nothing moved' "$(diff "$work/before" "$work/after")" ''
