@@ -77,6 +77,14 @@ programs_missing() { # programs_missing PROGRAMS_DEF
         done
 }
 
+# ---- statements: each stands under a file that runs it, so somebody does ---------------------------
+statements_astray() { # statements_astray STATEMENTS_DEF: "file statement"
+    sed -n -e 's/^\/\* ---- \([a-z_]*\.c\).*/\1/p' -e 's/^X(\([A-Z0-9_]*\),.*/\1/p' "$1" |
+        awk '/\.c$/ { file = $0; next } { print file, $0 }' | sort >"$work/stand"
+    grep -o -E '\<Q_[A-Z0-9_]+' ledger/*.c | sed -e 's|^ledger/||' -e 's/:Q_/ /' | sort -u |
+        comm -23 "$work/stand" -
+}
+
 "$freshet" --help >"$work/help"
 finding "--help lists every command" "$(missing_in_help "$work/help")"
 finding "every command has its own --help" "$(help_of_each)"
@@ -84,6 +92,7 @@ finding "source add --help lists every flag" "$(missing_flags)"
 finding "every field of a source has a flag" "$(fields_without_flag)"
 finding "every kind of the replay log is in replay.def" "$(kinds_unknown handler/replay.def)"
 finding "every program is in programs.def" "$(programs_missing cli/programs.def)"
+finding "every statement stands under a file that runs it" "$(statements_astray ledger/statements.def)"
 if "$freshet" init "$work/instance" >/dev/null 2>"$work/err"; then
     pass "init makes an instance"
 else
@@ -118,6 +127,10 @@ noticed "a setting missing in the sample" "$(missing_in_sample "$work/less" core
 noticed "a new row that the sample lacks" "$(missing_in_sample "$work/instance/freshet.json" "$work/more.def")"
 grep -v freshet-outbox cli/programs.def >"$work/less.def"
 noticed "a program that nobody starts" "$(programs_missing "$work/less.def")"
+sed 's/^X(V_TWICE,/X(V_THRICE,/' ledger/statements.def >"$work/more.def"
+noticed "a statement that nobody runs" "$(statements_astray "$work/more.def")"
+sed 's/---- verify.c/---- gone.c/' ledger/statements.def >"$work/more.def"
+noticed "a statement under another file" "$(statements_astray "$work/more.def")"
 for kind in waiver.add level.approve source.put run.dead dead.drop; do
     grep -v "\"$kind\"" handler/replay.def >"$work/less.def"
     noticed "a kind that replay does not know: $kind" "$(kinds_unknown "$work/less.def")"
