@@ -183,6 +183,12 @@ has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are se
 printf 'id,url,title\nlatin,https://example.org/l,M\374ller\n' > "$work/latin.csv"
 run 1 freshet source import "$work/latin.csv"
 has "a cell that is not UTF-8 is named" "$err" '^freshet: latin.csv:2: title: is not UTF-8'
+printf 'id,url,sensitivity\ntrunc1,https://example.org/t1,restricted\ntrunc2,https://example.or' >"$work/cut.csv"
+run 1 freshet source import "$work/cut.csv"
+has "half a row is refused: the file may be cut off" "$err" '^freshet: cut.csv:3: has 2 cells, but the header row has 3'
+printf 'id,url\nwide,https://example.org/w,more\n' >"$work/wide.csv"
+run 1 freshet source import "$work/wide.csv"
+has "and so is a row with too many" "$err" '^freshet: wide.csv:2: has 3 cells, but the header row has 2'
 run 1 freshet source import "$work/none.json"
 run 0 freshet source retire c1
 run 0 freshet source retire c2
