@@ -202,17 +202,11 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
     return verdict_of(OUTCOME_not_modified, "HTTP 304 to %s", a->ask.head ? "HEAD" : "GET");
 }
 
-/* Does a 200 to HEAD prove that the version is the one we have? */
+/* Does a 200 to HEAD prove that the version is the one we have? A date does not, whatever the length. */
 static bool head_same(const struct check_state *st, const struct answer *a)
 {
     struct str etag = etag_of(a->res);
-    if (!place_trusted(st, a))
-        return false;
-    if (a->ask.if_none_match)
-        return str_is(etag, st->etag) && !is_weak(etag);
-    if (etag.n > 0 && st->etag_flaps < ETAG_FLAPS_MAX)
-        return false; /* the GET had no ETag: HEAD is answered by somebody else */
-    return str_is(date_of(a->res), st->last_modified);
+    return place_trusted(st, a) && a->ask.if_none_match && str_is(etag, st->etag) && !is_weak(etag);
 }
 
 static struct verdict judge_head(struct check_state *st, const struct answer *a, int64_t now)
@@ -230,8 +224,7 @@ static struct verdict judge_head(struct check_state *st, const struct answer *a,
     if (a->res->content_length > 0 && a->res->content_length != st->seen_size)
         return verdict_again(ask_plain(ASK_HEAD_LIED));
     st->since_audit++;
-    return verdict_of(OUTCOME_not_modified, "HTTP 200 to HEAD with the same %s",
-                      a->ask.if_none_match ? "strong ETag" : "Last-Modified");
+    return verdict_of(OUTCOME_not_modified, "HTTP 200 to HEAD with the same strong ETag");
 }
 
 /* Answers to HEAD that say nothing about GET. A 503, a 429 or a lacking login would be the same. */
@@ -332,7 +325,8 @@ static void learn_date(struct check_state *st, const struct answer *a, const str
 
 static void learn_head(struct check_state *st, const struct answer *a, const struct compared *c)
 {
-    bool same_version = c->same_bytes && c->etag_same && c->date_same;
+    /* A tag that was not asked about is none that HEAD could have told. */
+    bool same_version = c->same_bytes && c->date_same && (c->etag_same || !a->ask.if_none_match);
     if (a->ask.why == ASK_NO_HEAD)
         st->head_refused = true;
     if (same_version && (a->ask.why == ASK_HEAD_SAID || a->ask.why == ASK_HEAD_LIED))

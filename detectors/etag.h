@@ -16,8 +16,8 @@
  *      nothing else is asked for and an encoded body is refused.
  *   2. Validators in the state are those of a GET, exactly as given: of the 200 that carried the
  *      bytes of seen_sha, or of a 304 to it. Those of HEAD are compared, never stored.
- *   3. Only a strong ETag, or a Last-Modified where there is no ETag, makes a 200 to HEAD
- *      trustworthy.
+ *   3. Only a strong ETag makes a 200 to HEAD trustworthy: a date that stays, with a length that
+ *      stays, is what many servers give to bytes that moved. The GET after it settles that.
  *   4. (etag_flaps) After ETAG_FLAPS_MAX drifts without a real change, or one change that a strong
  *      ETag did not tell, the ETag is no longer sent nor believed. A change that it tells gives it
  *      another chance.
