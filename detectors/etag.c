@@ -15,6 +15,13 @@ static bool etag_usable(const struct check_state *st)
     return st->etag[0] != '\0' && st->etag_flaps < ETAG_FLAPS_MAX;
 }
 
+const char *etag_doubt(const struct check_state *st)
+{
+    if (st->etag_flaps < ETAG_FLAPS_MAX)
+        return NULL;
+    return st->etag_flaps >= ETAG_FLAPS_LIED ? "constant" : "flapping";
+}
+
 /* Can this be when something on the web was modified? Files of reproducible builds are dated 1970
  * or 1980, whatever is in them. A date that we cannot read may be what its server wants to hear. */
 static bool date_plausible(struct str date, int64_t now)
@@ -306,8 +313,8 @@ static void learn_etag(struct check_state *st, const struct answer *a, const str
 {
     bool told = st->etag[0] != '\0' && !is_weak(str_of(st->etag)) && c->same_place;
     if (!c->same_bytes)
-        st->etag_flaps = told && c->etag_same ? ETAG_FLAPS_MAX : 0;
-    else if (!c->etag_same && st->etag[0] != '\0')
+        st->etag_flaps = told && c->etag_same ? ETAG_FLAPS_LIED : 0;
+    else if (!c->etag_same && st->etag[0] != '\0' && st->etag_flaps + 1 < ETAG_FLAPS_LIED)
         st->etag_flaps++;
     else if (a->ask.why == ASK_AUDIT && st->etag_flaps < ETAG_FLAPS_MAX)
         st->etag_flaps = 0;

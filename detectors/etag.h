@@ -31,6 +31,7 @@
 #include "detectors/detector.h"
 
 #define ETAG_FLAPS_MAX 3
+#define ETAG_FLAPS_LIED 1000000 /* not counted: it stayed when the bytes moved */
 /* A source that is swept every 90 days has no audit_every checks in years: it is read twice a year,
  * well before health calls it unverified (400 days). */
 #define ETAG_AUDIT_MS (180 * DAY_MS)
@@ -42,5 +43,9 @@ bool etag_audit_due(const struct check_state *st, const struct conf *conf, int64
 struct ask etag_ask(const struct check_state *st, int64_t now); /* when no audit is due */
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
+
+/* Why its ETag is not used: "flapping" (it moves without the bytes), "constant" (they move without it);
+ * NULL when it is. */
+const char *etag_doubt(const struct check_state *st);
 
 #endif

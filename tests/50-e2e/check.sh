@@ -118,7 +118,21 @@ has "what was refused before it was sent" "$out" '^Outcome: blocked'
 for _ in 1 2 3 4; do freshet check source people >/dev/null; done
 has "an ETag that flaps" "$(freshet source show people)" 'ETag is unreliable'
 freshet check source lines >/dev/null
-has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD does not work here'
+has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD is of no use here'
+freshet source add --id constant --url "$u/check/constant.json"
+freshet check source constant >/dev/null
+advance /check/constant.json
+freshet check source constant >/dev/null
+run 0 freshet source show constant
+has "an ETag that stays while bytes move" "$out" 'Its ETag is unreliable: it stayed when the bytes moved'
+has "a date that stays" "$out" 'Its Last-Modified is not used'
+has "then every check reads all" "$out" 'every check reads the whole object'
+lacks "and none is an audit" "$out" 'audit'
+is "both as JSON" "$(freshet source show constant --json | jq -c '.state | [.etag_doubt, .etag_flaps, .date_doubted]')" '["constant",0,true]'
+has "and beside a check" "$(freshet check source constant --explain)" 'date_doubted  *yes'
+freshet source add --id dated --url "$u/check/dated.json"
+freshet check source dated >/dev/null
+has "an audit without an ETag" "$(freshet source show dated)" 'The next audit reads all bytes in 20 checks'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
 # ---- a clock that was ahead ------------------------------------------------------------------------
