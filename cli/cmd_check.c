@@ -3,7 +3,7 @@
  * Invariants
  *   1. What is printed is durable: results arrive here after their commit.
  *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1. So is,
- *      with --wait, a change that the handler could not take in.
+ *      with --wait, a change that the handler could not take in, or not yet.
  *   3. --dry-run asks nobody and writes nothing.
  *   4. While the inbox is full no check is begun; those that were not are told, with exit 1.
  *   5. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
@@ -364,7 +364,15 @@ static enum rc run(struct check *k)
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
-/* Is one of the candidates of this check in the hands of another handler? */
+static enum rc see_open(void *ctx, const struct inbox_entry *e, struct err *err)
+{
+    (void)err;
+    *(bool *)ctx |= e->fate.open;
+    return RC_OK;
+}
+
+/* Is one of the candidates of this check, or of the entries that its listings gave some, in the hands
+ * of another handler? */
 static enum rc is_busy(struct check *k, bool *ret)
 {
     struct cli *c = k->c;
@@ -375,9 +383,18 @@ static enum rc is_busy(struct check *k, bool *ret)
     while (!*ret && lines_next(&k->report.lines, &l)) {
         if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
-        *ret = strcmp(fate.name, "leased") == 0;
+        TRY(inbox_fate(c->ledger, l.event_id, clock_now(), &fate, &c->err));
+        *ret = fate.open;
+        if (!*ret)
+            TRY(inbox_entries(c->ledger, l.event_id, clock_now(), see_open, ret, &c->err));
     }
+    return RC_OK;
+}
+
+static enum rc take_entry(void *ctx, const struct inbox_entry *e, struct err *err)
+{
+    (void)err;
+    report_entry(ctx, e);
     return RC_OK;
 }
 
@@ -390,9 +407,11 @@ static enum rc take_fates(struct check *k)
     while (lines_next(&k->report.lines, &l)) {
         if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
+        TRY(inbox_fate(c->ledger, l.event_id, clock_now(), &fate, &c->err));
         report_fate(&k->report, &l, &fate);
+        TRY(inbox_entries(c->ledger, l.event_id, clock_now(), take_entry, &k->report, &c->err));
     }
+    k->report.waited = true;
     return RC_OK;
 }
 
@@ -468,7 +487,7 @@ static int exit_code(const struct check *k)
     }
     if (r->refused)
         cli_error(k->c, "check",
-                  "%s of what was found could not be taken in. See: freshet queue list",
+                  "%s of what was found could not be taken in, or not yet. See: freshet queue list",
                   human_count(r->refused, a));
     if (!cli_has(k->c, "exit-code"))
         return CLI_DONE;
@@ -487,13 +506,13 @@ static int check(struct check *k)
         return CLI_FAILED;
     if (collect(k) != RC_OK || run(k) != RC_OK)
         return cli_fail(c, "check");
-    if (k->report.lines.broken)
-        return cli_error(
-            c, "check",
-            "the checks are recorded, but there is no room for a file to print them from");
     bool work = cli_has(c, "wait") && !cli_has(c, "dry-run") && !interrupted;
     if (work && wait_for_work(k) != RC_OK)
         return cli_fail(c, "check");
+    if (k->report.lines.broken || k->report.entries.broken)
+        return cli_error(
+            c, "check",
+            "the checks are recorded, but there is no room for a file to print them from");
     code = c->json ? print_json(k) : print_text(k);
     return code == CLI_DONE ? exit_code(k) : code;
 }
@@ -503,6 +522,7 @@ int cmd_check(struct cli *c)
     struct check k = {.c = c, .report = {.c = c}};
     int code = check(&k);
     lines_close(&k.report.lines);
+    lines_close(&k.report.entries);
     free(k.todo);
     return code;
 }
