@@ -41,6 +41,8 @@ static void kind_of(const struct check_result *c, char *out, size_t n)
     bool answered = c->http > 0 && c->http != 200 && c->http != 304;
     if (str_starts(what, STR("here:"))) {
         snprintf(out, n, "trouble here");
+    } else if (c->spared) {
+        snprintf(out, n, "not sent, the host is left alone");
     } else if (c->end == CHECK_UNSENT) {
         snprintf(out, n, "not sent");
     } else if (answered && (c->end == FETCH_OK || c->end == FETCH_STOPPED)) {

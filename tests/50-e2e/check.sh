@@ -135,6 +135,32 @@ freshet check source dated >/dev/null
 has "an audit without an ETag" "$(freshet source show dated)" 'The next audit reads all bytes in 20 checks'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
+# ---- a host that is left alone: nothing is sent, so nothing is known of its sources -----------------
+freshet init "$work/spare" >/dev/null
+spare() { freshet -C "$work/spare" "$@"; }
+spare config set allow_hosts "[\"127.0.0.1:$port\"]"
+spare source add --id good --url "$u/check/plain.json"
+spare source add --id unseen --url "$u/check/dated.json"
+spare source add --id asks --url "$u/check/later.json"
+spare source add --id years --url "$u/check/{year}.json" --trigger '{"type":"annual","month":1,"through":12}'
+spare check source good >/dev/null
+spare check source asks >/dev/null
+was=$(spare source show good --json | jq -c '[.state.checked_at, .state.last_outcome, .state.etag]')
+run 0 spare check source good --explain
+has "what was not sent is told so" "$out" '^   nothing was sent$'
+lacks "and no header of it" "$out" 'If-None-Match'
+has "with the outcome" "$out" '^Outcome: rate_limited'
+run 1 spare check source good --exit-code --json
+is "the look is recorded as what it was" "$(spare source show good --json | jq -c '[.latest_checks[] | [.outcome, .attempts]]')" '[["rate_limited",0],["rate_limited",0],["new",1]]'
+is "the source is what it was" "$(spare source show good --json | jq -c '[.state.checked_at, .state.last_outcome, .state.etag]')" "$was"
+is "no failure and no breach" "$(spare source show good --json | jq -c '[.state.failures, .state.checks, .health.state, .health.breach]')" '[0,3,"ok",false]'
+is "but it is looked at again later" "$(spare source show good --json | jq '.state.next_check_at > .state.checked_at')" true
+spare check source unseen >/dev/null
+is "what was never asked was never checked" "$(spare source show unseen --json | jq -r .health.state)" never_checked
+is "who asked fails" "$(spare source show asks --json | jq -c '[.health.state, .state.failures]')" '["failing",1]'
+spare check source years >/dev/null
+is "costs: two checks were requests, so two are compared with" "$(spare costs --json | jq -c '.years[0] | [.checks, .requests, .batch_requests]')" '[2,2,2]'
+
 # ---- a clock that was ahead ------------------------------------------------------------------------
 freshet source add --id jumped --url "$u/check/plain.json" --trigger '{"type":"interval","seconds":3600}'
 FRESHET_NOW=2033-06-01T00:00:00Z freshet check source jumped >/dev/null
