@@ -285,8 +285,8 @@ enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d, struct 
 static void put_count(const struct cli *c, enum cli_style style, int64_t n, const char *what)
 {
     char text[HUMAN_MAX];
-    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what,
-             style == CLI_PLAIN ? "" : cli_off(c));
+    cli_note(c, "  %s%8s %s%s", cli_err_on(c, style), human_count(n, text), what,
+             style == CLI_PLAIN ? "" : cli_err_off(c));
 }
 
 typedef bool line_test(const struct report_line *l);
@@ -424,8 +424,8 @@ static void put_sum(struct check_report *r)
     const struct cli *c = r->c;
     char a[HUMAN_MAX], b[HUMAN_MAX], rate[HUMAN_MAX];
     int64_t ms = r->elapsed_ms > 0 ? r->elapsed_ms : 1;
-    cli_note(c, "\n%s%s checked%s in %s", cli_on(c, CLI_BOLD), human_count((int64_t)r->lines.n, a),
-             cli_off(c), human_duration(r->elapsed_ms, b));
+    cli_note(c, "\n%s%s checked%s in %s", cli_err_on(c, CLI_BOLD),
+             human_count((int64_t)r->lines.n, a), cli_err_off(c), human_duration(r->elapsed_ms, b));
     if (r->lines.n > 1)
         cli_note(c, " (%s/s)", human_count((int64_t)r->lines.n * 1000 / ms, rate));
     cli_note(c, ".\n");

@@ -249,6 +249,9 @@ advance /check/hint.json
 terminal 100 "$B/freshet check source hint"
 has "nobody works: how to" "$(seen)" 'Promote it with: freshet work'
 lacks "no colour ends that did not begin" "$(printf '%s' "$out" | grep ' checked\| new:\| changed:')" "^  *[0-9]* [a-z]*$esc"
+terminal 100 "$B/freshet check all 2>$work/apart"
+has "a person is told" "$(cat "$work/apart")" ' checked in '
+lacks "a stream that is no terminal has no colours" "$(cat "$work/apart")" "$esc"
 advance /check/hint.json
 terminal 100 "flock $FRESHET_DIR/run/worker-0.lock $B/freshet check source hint"
 lacks "a handler runs: it will" "$(seen)" 'Promote it with'
