@@ -37,15 +37,29 @@ static enum rc add_json(struct listing *l, const struct source *s, const struct 
     return RC_OK;
 }
 
+/* How the last look ended. An entry is looked at through its listing, and read by the handler. */
+static const char *last_of(struct cli *c, const struct source *s, const struct check_state *st)
+{
+    struct inbox_waiting w;
+    struct err none;
+    if (s->retired_at >= 0)
+        return "retired";
+    if (source_is_unlisted(s))
+        return "not listed";
+    if (source_is_entry(s) && inbox_waiting(c->ledger, s->no, &w, &none) == RC_OK) {
+        const char *text = arena_printf(&c->arena, "to retry %s", w.reason);
+        return text ? text : "to retry";
+    }
+    return *st->last_outcome    ? st->last_outcome
+           : st->checked_at < 0 ? "never checked"
+                                : "as listed";
+}
+
 static enum rc add_row(struct listing *l, const struct source *s, const struct check_state *st)
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
-    /* An entry of a listing is looked at through the listing. */
-    table_cell(&l->table, s->retired_at >= 0   ? "retired"
-                          : *st->last_outcome  ? st->last_outcome
-                          : st->checked_at < 0 ? "never checked"
-                                               : "as listed");
+    table_cell(&l->table, last_of(l->c, s, st));
     table_cell(&l->table, cli_time(l->c, st->checked_at));
     table_cell(&l->table, cli_time(l->c, st->next_check_at));
     table_cell(&l->table, s->url);
@@ -181,6 +195,19 @@ static enum rc add_push_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *r
     return RC_OK;
 }
 
+static void add_waiting_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *root,
+                             const struct source *s)
+{
+    struct inbox_waiting w;
+    struct err none;
+    if (inbox_waiting(c->ledger, s->no, &w, &none) != RC_OK)
+        return;
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, root, "not_taken_in");
+    json_add_str(d, o, "reason", w.reason);
+    yyjson_mut_obj_add_int(d, o, "attempts", w.attempts);
+    json_add_time(d, o, "next_at", w.next_at);
+}
+
 static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
@@ -194,6 +221,7 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     yyjson_mut_obj_add_val(l.doc, root, "health", health_json(l.doc, &h));
     if (add_stream_json(c, l.doc, root, s) != RC_OK || add_push_json(c, l.doc, root, s) != RC_OK)
         return cli_fail(c, c->command->name);
+    add_waiting_json(c, l.doc, root, s);
     yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, root, "learned");
     for (size_t i = 0; i < learned.n; i++)
         yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
@@ -292,6 +320,18 @@ static void print_gone(struct cli *c, const struct source *s, const struct check
                                 cli_time(c, st->gone_since)));
 }
 
+/* What was found and could not be taken in, and will be tried again. */
+static void print_waiting(struct cli *c, const struct source *s)
+{
+    struct inbox_waiting w;
+    if (inbox_waiting(c->ledger, s->no, &w, &c->err) != RC_OK)
+        return;
+    print_line(c, "not taken in",
+               arena_printf(&c->arena, "%s, tried %lld time%s; again at %s", w.reason,
+                            (long long)w.attempts, w.attempts == 1 ? "" : "s",
+                            cli_time(c, w.next_at)));
+}
+
 static void print_state(struct cli *c, const struct check_state *st)
 {
     char hex[SHA256_HEX];
@@ -318,6 +358,7 @@ static int show_text(struct cli *c, const struct source *s, const struct check_s
     print_stream(c, s);
     print_push(c, s);
     print_gone(c, s, st);
+    print_waiting(c, s);
     print_state(c, st);
     table_begin(&l.table, c, "latest checks|outcome|http|because|detail");
     if (check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err) != RC_OK)

@@ -105,7 +105,7 @@ static void say_why(const struct health_facts *f, struct health *h)
         }
         time_or_never(f->next_check_at, at);
         snprintf(h->reason, room, "No check was ever made%s%s.",
-                 f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
+                 f->next_check_at < 0 ? ", and none is due by itself" : "; due since ",
                  f->next_check_at < 0 ? "" : at);
         break;
     case HEALTH_ahead:

@@ -429,6 +429,16 @@ enum rc inbox_fate(struct ledger *l, const char *event_id, int64_t now, struct i
     return RC_OK;
 }
 
+enum rc inbox_waiting(struct ledger *l, int64_t src_no, struct inbox_waiting *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_WAITING, &q, err, "i", src_no));
+    TRY(query_next(l, &q, err));
+    *ret = (struct inbox_waiting){.attempts = col_i64(&q, 1), .next_at = col_i64(&q, 2)};
+    col_copy(&q, 0, ret->reason, sizeof ret->reason);
+    return RC_OK;
+}
+
 enum rc inbox_entries(struct ledger *l, const char *event_id, int64_t now, inbox_entry_fn *fn,
                       void *ctx, struct err *err)
 {

@@ -123,6 +123,13 @@ struct inbox_fate {
 };
 MUST_CHECK enum rc inbox_fate(struct ledger *l, const char *event_id, int64_t now,
                               struct inbox_fate *ret, struct err *err);
+/* What could not be taken in of a source at the last try, and is tried again. RC_NOT_FOUND: nothing. */
+struct inbox_waiting {
+    char reason[64];
+    int64_t attempts, next_at;
+};
+MUST_CHECK enum rc inbox_waiting(struct ledger *l, int64_t src_no, struct inbox_waiting *ret,
+                                 struct err *err);
 /* And of what the entries of a listing were given, since its event was taken in; nothing when the event
  * is not a listing's. */
 struct inbox_entry {

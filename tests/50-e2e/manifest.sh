@@ -74,6 +74,10 @@ run 1 freshet check source l --wait --exit-code --json
 is "an entry that could not be taken in is told, and is exit 1" "$(echo "$out" | jq -c '.entries | sort_by(.source_id)[] | [.source_id, .outcome, .deleted, .result, .reason]' | tr '\n' ' ')" \
     '["l-a-json","gone",true,"promoted",null] ["l-b-json","changed",false,"ready","GONE"] ["l-c-json","gone",true,"promoted",null] ["l-d-json","gone",true,"promoted",null] '
 has "in words" "$err" '1 of what was found could not be taken in, or not yet'
+is "the list says how each stands" "$(freshet source list | awk -F '\t' '$1 ~ /^l-/ { print $1 " " $3 }' | tr '\n' ';')" \
+    'l-a-json not listed;l-b-json to retry GONE;l-c-json not listed;l-d-json not listed;'
+has "and so does its card" "$(freshet source show l-b-json)" '^not taken in  *GONE, tried 1 time; again at 20'
+is "also as JSON" "$(freshet source show l-b-json --json | jq -c '.not_taken_in | [.reason, .attempts]')" '["GONE",1]'
 said=$(TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=1 script -qec "stty cols 120; $B/freshet -C $work/j check source l --wait" /dev/null </dev/null | tr -d '\r')
 has "deletions are named" "$said" '^ *3 deleted upstream: l-a-json, l-c-json, l-d-json$'
 has "what moved is named" "$said" '^ *1 entry new or changed: l-b-json$'
