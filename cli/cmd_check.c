@@ -106,27 +106,63 @@ static enum rc keep_triggered(struct check *k)
     return RC_OK;
 }
 
-static enum rc want_one(struct check *k, bool by_url)
+static bool is_watched(const struct source *s)
+{
+    return s->retired_at < 0 && !source_is_unlisted(s);
+}
+
+static enum rc want_source(struct check *k, const struct source *s)
 {
     struct cli *c = k->c;
-    struct source s;
-    enum rc rc = by_url ? source_by_url(c->ledger, &c->arena, c->args[1], &s, &c->err)
-                        : source_find(c, c->args[1], &s);
-    if (rc == RC_NOT_FOUND && by_url)
-        return err_set(
-            &c->err, rc, "",
-            "no source has this address. Watch it with: freshet source add --id ID --url URL");
-    TRY(rc);
-    if (s.retired_at >= 0)
+    if (s->retired_at >= 0)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired, so it is not looked at any more",
-                       s.id);
-    if (source_is_unlisted(&s))
+                       s->id);
+    if (source_is_unlisted(s))
         return err_set(
             &c->err, RC_CONFLICT, "",
             "its listing no longer names %s: check that instead, and it is back when the "
             "listing names it",
-            s.id);
-    return want(k, s.no);
+            s->id);
+    return want(k, s->no);
+}
+
+struct same_url {
+    struct check *k;
+    int64_t first_no;
+};
+
+static enum rc want_watched(void *ctx, const struct source *s, struct err *err)
+{
+    struct same_url *w = ctx;
+    (void)err;
+    if (!w->first_no)
+        w->first_no = s->no;
+    return is_watched(s) ? want(w->k, s->no) : RC_OK;
+}
+
+/* All that have the address; why not, when none of them is looked at. */
+static enum rc want_url(struct check *k, const char *url)
+{
+    struct cli *c = k->c;
+    struct same_url w = {.k = k};
+    struct source s;
+    enum rc rc = source_each_by_url(c->ledger, url, want_watched, &w, &c->err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(
+            &c->err, rc, "",
+            "no source has this address. Watch it with: freshet source add --id ID --url URL");
+    TRY(rc);
+    if (k->n_todo > 0)
+        return RC_OK;
+    TRY(source_by_no(c->ledger, &c->arena, w.first_no, &s, &c->err));
+    return want_source(k, &s);
+}
+
+static enum rc want_id(struct check *k, const char *id)
+{
+    struct source s;
+    TRY(source_find(k->c, id, &s));
+    return want_source(k, &s);
 }
 
 /* Whoever only asks what would be looked at changes nothing. */
@@ -148,8 +184,10 @@ static enum rc collect(struct check *k)
     struct cli *c = k->c;
     const char *what = c->args[0];
     k->because = "requested";
-    if (strcmp(what, "source") == 0 || strcmp(what, "url") == 0)
-        return want_one(k, strcmp(what, "url") == 0);
+    if (strcmp(what, "source") == 0)
+        return want_id(k, c->args[1]);
+    if (strcmp(what, "url") == 0)
+        return want_url(k, c->args[1]);
     if (strcmp(what, "due") != 0) {
         TRY(check_active(c->ledger, want_due, k, &c->err));
         return k->trigger >= 0 ? keep_triggered(k) : RC_OK;
@@ -251,6 +289,11 @@ static enum rc list_due(struct check *k, const struct source *s)
 static enum rc begin_explaining(struct check *k)
 {
     struct cli *c = k->c;
+    if (k->n_todo > 1)
+        return err_set(&c->err, RC_INVALID, "",
+                       "%zu sources have this address, and --explain tells of one: say which, "
+                       "with check source ID",
+                       k->n_todo);
     struct source *s = ARENA_NEW(&c->arena, struct source);
     struct check_state st;
     if (!s)

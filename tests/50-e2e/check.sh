@@ -135,6 +135,19 @@ freshet check source dated >/dev/null
 has "an audit without an ETag" "$(freshet source show dated)" 'The next audit reads all bytes in 20 checks'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
+# ---- several with one address ----------------------------------------------------------------------
+freshet source add --id one --url "$u/check/same.json" && freshet source add --id two --url "$u/check/same.json"
+run 0 freshet check url "$u/check/same.json" --json
+is "all with the address" "$(echo "$out" | jq -r '[.results[].source_id] | sort | join(" ")')" 'one two'
+run 1 freshet check url "$u/check/same.json" --explain
+has "one is explained" "$err" '2 sources have this address'
+freshet source retire one
+run 0 freshet check url "$u/check/same.json" --json
+is "those that are watched" "$(echo "$out" | jq -r '[.results[].source_id] | join(" ")')" 'two'
+freshet source retire two
+run 1 freshet check url "$u/check/same.json"
+has "why not, when none is" "$err" 'is retired'
+
 # ---- a host that is left alone: nothing is sent, so nothing is known of its sources -----------------
 freshet init "$work/spare" >/dev/null
 spare() { freshet -C "$work/spare" "$@"; }
