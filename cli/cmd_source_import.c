@@ -24,7 +24,7 @@ struct import {
     struct cli *c;
     const char *file; /* base name, for messages */
     bool csv, update;
-    int64_t errors, taken, added, updated;
+    int64_t errors, taken, added, updated, warned;
     /* The whole file, to find the other row of an id: one of these. */
     yyjson_val *rows;
     struct str text;
@@ -117,6 +117,8 @@ static enum rc take_row(struct import *im, struct import_row *row)
         c->err = row->err;
     else
         rc = source_store(c, &row->source, row->doc, im->update, &updated);
+    if (rc == RC_OK && im->warned < ERRORS_SHOWN)
+        im->warned += source_warn_query(c, &row->source);
     if (rc == RC_OK)
         *(updated ? &im->updated : &im->added) += 1;
     else if (rc == RC_CONFLICT)

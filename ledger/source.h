@@ -47,6 +47,9 @@ struct source_header {
 #define SOURCE_SECRET_MAX 64 /* longest name of a secret, as in core/instance.c */
 /* The name of the secret that is its value, or NULL when the value is literal. */
 const char *source_header_secret(const struct source_header *h);
+/* The first parameter of the address that credentials go by (secret_names.def), in ret; false: none. */
+#define SOURCE_PARAM_MAX 64
+bool source_url_secret(const char *url, char ret[SOURCE_PARAM_MAX]);
 
 /* manifest{}: how a listing is read; "" when absent. */
 struct source_manifest {

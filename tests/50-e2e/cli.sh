@@ -119,6 +119,17 @@ has "a secret that is not there is a warning" "$err" '^freshet: source add: head
 printf 'k' >"$work/piped/secrets/up-key"
 run 0 freshet -C "$work/piped" source set lock --trigger '{"type":"manual"}'
 is "and none when it is there" "$err" ''
+run 1 freshet source add --id x --url "$u/x" --header 'private-token: canary'
+has "other names of credentials, too" "$err" 'private-token must be "secret:name"'
+lacks "and not repeated either" "$err" 'canary'
+run 0 freshet -C "$work/piped" source add --id query --url 'https://data.example/x?f=json&API_KEY=canary'
+has "a credential in an address is warned of" "$err" '^freshet: source add: query: url: the value of API_KEY is kept .*`headers` with "secret:name"'
+lacks "without its value" "$err" 'canary'
+printf 'id,url\nquery2,https://data.example/y?X-Amz-Signature=canary\n' >"$work/query.csv"
+run 0 freshet -C "$work/piped" source import "$work/query.csv"
+has "also by an import" "$err" '^freshet: source import: query2: url: the value of X-Amz-Signature'
+run 0 freshet -C "$work/piped" source set query --url 'https://data.example/x?f=json&monkey=1'
+is "and not when it has none" "$err" ''
 run 0 freshet source show a
 has "show" "$out" "^url  *$u/cli/a.json"
 run 1 freshet source show nope
