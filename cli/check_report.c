@@ -34,7 +34,8 @@ static struct str without_place(struct str detail)
 }
 
 /* What kind of failure this is: how the transfer ended, the status, or what was wrong with the answer. Never
- * a host or a number of one source, which would make a kind of each. */
+ * a host or a number of one source, which would make a kind of each. What a policy forbids is named by its
+ * rule. */
 static void kind_of(const struct check_result *c, char *out, size_t n)
 {
     struct str what = without_place(str_of(c->detail));
@@ -43,11 +44,11 @@ static void kind_of(const struct check_result *c, char *out, size_t n)
         snprintf(out, n, "trouble here");
     } else if (c->spared) {
         snprintf(out, n, "not sent, the host is left alone");
-    } else if (c->end == CHECK_UNSENT) {
+    } else if (c->outcome != OUTCOME_blocked && c->end == CHECK_UNSENT) {
         snprintf(out, n, "not sent");
     } else if (answered && (c->end == FETCH_OK || c->end == FETCH_STOPPED)) {
         snprintf(out, n, "HTTP %d", c->http);
-    } else if (c->end != FETCH_OK && c->end != FETCH_STOPPED) {
+    } else if (c->outcome != OUTCOME_blocked && c->end != FETCH_OK && c->end != FETCH_STOPPED) {
         snprintf(out, n, "%s", fetch_end_name((enum fetch_end)c->end));
         for (char *p = out; *p; p++)
             *p = (char)(*p == '_' ? ' ' : *p | 0x20);

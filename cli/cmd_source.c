@@ -245,6 +245,47 @@ static void print_parent(struct cli *c, const struct source *s)
                    arena_printf(&c->arena, "%s, which names it %s", parent.id, s->entry));
 }
 
+static const char *compact(struct cli *c, yyjson_val *v)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    struct str text;
+    struct err none;
+    yyjson_mut_doc_set_root(d, yyjson_val_mut_copy(d, v));
+    return json_write(&c->arena, d, 0, &text, &none) == RC_OK ? arena_str(&c->arena, text) : "";
+}
+
+/* Names alone: a value may be long, and is in --json. */
+static const char *header_names(struct cli *c, const struct source *s)
+{
+    const char *text = "";
+    for (size_t i = 0; text && i < s->n_headers; i++)
+        text = arena_printf(&c->arena, "%s%s%s", text, i ? ", " : "", s->headers[i].name);
+    return text;
+}
+
+/* What else was declared, by the names that it was declared with. */
+static void print_more(struct cli *c, const struct source *s)
+{
+    static const char *const shown[] = {"id",       "title",      "url",
+                                        "detector", "collection", "sensitivity",
+                                        "license",  "triggers",   "headers"};
+    yyjson_val *spec, *key, *v;
+    struct err none;
+    size_t i, n;
+    if (json_parse(&c->arena, s->spec, 0, "the declaration", &spec, &none) != RC_OK)
+        return;
+    yyjson_obj_foreach(spec, i, n, key, v)
+    {
+        const char *name = yyjson_get_str(key);
+        bool known = false;
+        for (size_t k = 0; k < ARRAY_LEN(shown); k++)
+            known |= strcmp(shown[k], name) == 0;
+        if (!known)
+            print_line(c, name, yyjson_is_str(v) ? yyjson_get_str(v) : compact(c, v));
+    }
+    print_line(c, "headers", header_names(c, s));
+}
+
 static void print_declared(struct cli *c, const struct source *s)
 {
     const char *windows;
@@ -258,6 +299,7 @@ static void print_declared(struct cli *c, const struct source *s)
     print_line(c, "license", s->license);
     if (trigger_words(&c->arena, s, &windows, &c->err) == RC_OK)
         print_line(c, "windows", windows);
+    print_more(c, s);
     print_line(c, "retired", s->retired_at >= 0 ? cli_time(c, s->retired_at) : "");
 }
 

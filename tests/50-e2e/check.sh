@@ -135,6 +135,9 @@ freshet check source dated >/dev/null
 has "an audit without an ETag" "$(freshet source show dated)" 'The next audit reads all bytes in 20 checks'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
 
+terminal 100 "$B/freshet check source barred"
+has "what a policy forbids is told by its rule" "$(seen)" 'blocked: 1 http only for hosts in allow_hosts (barred)'
+
 # ---- several with one address ----------------------------------------------------------------------
 freshet source add --id one --url "$u/check/same.json" && freshet source add --id two --url "$u/check/same.json"
 run 0 freshet check url "$u/check/same.json" --json

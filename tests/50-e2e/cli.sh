@@ -132,6 +132,10 @@ run 0 freshet -C "$work/piped" source set query --url 'https://data.example/x?f=
 is "and not when it has none" "$err" ''
 run 0 freshet source show a
 has "show" "$out" "^url  *$u/cli/a.json"
+run 0 freshet -C "$work/piped" source set query --max-interval-s 9000 --sweep-days 3 --header 'X-Plain: open' --feature-key GEOID
+run 0 freshet -C "$work/piped" source show query
+is "and all that was declared" "$(printf '%s\n' "$out" | grep -E '^(max_interval_s|sweep_days|feature_key|headers) ' | tr -s ' ' | tr '\n' ';')" \
+    'feature_key GEOID;max_interval_s 9000;sweep_days 3;headers X-Plain;'
 run 1 freshet source show nope
 has "unknown source: the way is named" "$err" "no source 'nope'. See: freshet source list"
 run 0 freshet source set a --freshness-days 7 --json
@@ -188,6 +192,11 @@ run 1 freshet source import "$work/twice.json" --json
 is "errors as JSON" "$(echo "$out" | jq -c '[.wrong_rows, (.errors[] | [.row, .field])]')" '[2,[1,"id"],[2,"title"]]'
 has "with their texts" "$out" 'is the id of \[0\] as well'
 is "and nothing beside" "$err" ''
+awk 'BEGIN { print "id,url"; for (i = 0; i < 1100; i++) printf "w-%d,nowhere\n", i }' >"$work/many.csv"
+run 1 freshet source import "$work/many.csv" --json
+is "as JSON a thousand wrong rows are named" "$(echo "$out" | jq -c '[.wrong_rows, (.errors | length), .errors[999].row]')" '[1100,1000,1001]'
+run 1 freshet source import "$work/many.csv"
+has "else twenty" "$err" '^freshet: many.csv: 1080 more like these'
 printf 'id;url\nd1;%s/1\n' "$u" >"$work/semi.csv"
 run 1 freshet source import "$work/semi.csv"
 has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are separated by commas'
