@@ -85,12 +85,30 @@ static enum rc known(struct req *r, enum rc rc, const struct source *s, bool by_
     return RC_OK;
 }
 
+/* The first of those with an address that the caller may know of. */
+struct by_url {
+    const struct token *token;
+    int64_t no; /* 0: none */
+};
+
+static enum rc find_known(void *ctx, const struct source *s, struct err *err)
+{
+    struct by_url *by = ctx;
+    (void)err;
+    if (!by->no && may_know(by->token, s, true))
+        by->no = s->no;
+    return RC_OK;
+}
+
 enum rc admin_source(struct req *r, const char *id, const char *url, struct source *ret,
                      struct err *err)
 {
     struct source s = {0};
+    struct by_url by = {.token = r->token};
     enum rc rc = id ? source_by_id(r->ledger, r->arena, id, &s, err)
-                    : source_by_url(r->ledger, r->arena, url, &s, err);
+                    : source_each_by_url(r->ledger, url, find_known, &by, err);
+    if (!id && rc == RC_OK)
+        rc = by.no ? source_by_no(r->ledger, r->arena, by.no, &s, err) : RC_NOT_FOUND;
     return known(r, rc, &s, id == NULL, ret, err);
 }
 

@@ -34,18 +34,21 @@ static struct str without_place(struct str detail)
 }
 
 /* What kind of failure this is: how the transfer ended, the status, or what was wrong with the answer. Never
- * a host or a number of one source, which would make a kind of each. */
+ * a host or a number of one source, which would make a kind of each. What a policy forbids is named by its
+ * rule. */
 static void kind_of(const struct check_result *c, char *out, size_t n)
 {
     struct str what = without_place(str_of(c->detail));
     bool answered = c->http > 0 && c->http != 200 && c->http != 304;
     if (str_starts(what, STR("here:"))) {
         snprintf(out, n, "trouble here");
-    } else if (c->end == CHECK_UNSENT) {
+    } else if (c->spared) {
+        snprintf(out, n, "not sent, the host is left alone");
+    } else if (c->outcome != OUTCOME_blocked && c->end == CHECK_UNSENT) {
         snprintf(out, n, "not sent");
     } else if (answered && (c->end == FETCH_OK || c->end == FETCH_STOPPED)) {
         snprintf(out, n, "HTTP %d", c->http);
-    } else if (c->end != FETCH_OK && c->end != FETCH_STOPPED) {
+    } else if (c->outcome != OUTCOME_blocked && c->end != FETCH_OK && c->end != FETCH_STOPPED) {
         snprintf(out, n, "%s", fetch_end_name((enum fetch_end)c->end));
         for (char *p = out; *p; p++)
             *p = (char)(*p == '_' ? ' ' : *p | 0x20);
@@ -106,15 +109,33 @@ void report_add(struct check_report *r, const struct source *s, const struct che
     }
 }
 
-void report_fate(struct check_report *r, const struct report_line *l, const struct inbox_fate *fate)
+static void count_fate(struct check_report *r, const char *id, const struct inbox_fate *fate)
 {
     char name[sizeof r->kinds->name];
     bool waits = strcmp(fate->name, "ready") == 0;
-    lines_put_fate(&r->lines, fate);
-    r->refused += strcmp(fate->name, "failed") == 0 || strcmp(fate->name, "dead") == 0;
+    r->refused += waits || strcmp(fate->name, "failed") == 0 || strcmp(fate->name, "dead") == 0;
     snprintf(name, sizeof name, "%s%s%.40s", waits ? "to retry" : fate->name,
              *fate->reason ? " " : "", fate->reason);
-    count_kind(r, REPORT_FATE, name, l->source_id);
+    count_kind(r, REPORT_FATE, name, id);
+}
+
+void report_fate(struct check_report *r, const struct report_line *l, const struct inbox_fate *fate)
+{
+    lines_put_fate(&r->lines, fate);
+    count_fate(r, l->source_id, fate);
+}
+
+void report_entry(struct check_report *r, const struct inbox_entry *e)
+{
+    bool deleted = strcmp(e->outcome, outcome_name(OUTCOME_gone)) == 0;
+    lines_add(&r->entries, &(struct report_line){.source_id = e->source_id,
+                                                 .url = "",
+                                                 .detail = e->outcome,
+                                                 .event_id = e->event_id,
+                                                 .deleted = deleted,
+                                                 .fate = e->fate});
+    r->entries_deleted += deleted;
+    count_fate(r, e->source_id, &e->fate);
 }
 
 void report_add_due(struct check_report *r, const struct source *s, const char *because,
@@ -144,7 +165,19 @@ static void add_more(yyjson_mut_doc *d, yyjson_mut_val *o, const struct report_l
     json_add_str(d, o, "reason", *l->fate.reason ? l->fate.reason : NULL);
 }
 
-static yyjson_mut_val *line_json(yyjson_mut_doc *d, const struct report_line *l)
+static void entry_json(yyjson_mut_doc *d, const struct report_line *l)
+{
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, "source_id", l->source_id);
+    json_add_str(d, o, "outcome", l->detail);
+    yyjson_mut_obj_add_bool(d, o, "deleted", l->deleted);
+    json_add_str(d, o, "event_id", l->event_id);
+    json_add_str(d, o, "result", l->fate.name);
+    json_add_str(d, o, "reason", *l->fate.reason ? l->fate.reason : NULL);
+}
+
+static void line_json(yyjson_mut_doc *d, const struct report_line *l)
 {
     yyjson_mut_val *o = yyjson_mut_obj(d);
     yyjson_mut_doc_set_root(d, o);
@@ -156,7 +189,6 @@ static yyjson_mut_val *line_json(yyjson_mut_doc *d, const struct report_line *l)
     json_add_str(d, o, "due_because", l->due_because);
     if (l->outcome != REPORT_DUE)
         add_more(d, o, l);
-    return o;
 }
 
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
@@ -171,6 +203,8 @@ yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d)
     yyjson_mut_obj_add_int(d, root, "bytes_in", r->bytes_in);
     yyjson_mut_obj_add_int(d, root, "bytes_saved", r->bytes_saved);
     yyjson_mut_obj_add_arr(d, root, "results");
+    if (r->waited)
+        yyjson_mut_obj_add_arr(d, root, "entries");
     return root;
 }
 
@@ -183,7 +217,10 @@ static void put_indented(struct str text)
             printf("\n    %.*s", (int)line.n, line.p);
 }
 
-static enum rc put_results(struct check_report *r, unsigned flags, struct err *err)
+typedef void line_writer(yyjson_mut_doc *d, const struct report_line *l);
+
+static enum rc put_lines(struct check_lines *lines, line_writer *write, unsigned flags,
+                         struct err *err)
 {
     struct report_line l;
     struct arena a;
@@ -191,11 +228,11 @@ static enum rc put_results(struct check_report *r, unsigned flags, struct err *e
     enum rc rc = RC_OK;
     bool some = false;
     arena_init(&a, LINE_JSON_MAX);
-    lines_rewind(&r->lines);
-    for (; rc == RC_OK && lines_next(&r->lines, &l); some = true) {
+    lines_rewind(lines);
+    for (; rc == RC_OK && lines_next(lines, &l); some = true) {
         arena_reset(&a);
         yyjson_mut_doc *d = json_doc(&a);
-        line_json(d, &l);
+        write(d, &l);
         rc = json_write(&a, d, flags, &text, err);
         if (rc != RC_OK)
             break;
@@ -212,20 +249,32 @@ static enum rc put_results(struct check_report *r, unsigned flags, struct err *e
     return rc;
 }
 
-/* The document is written with its empty list, and the results between the brackets of that. */
+/* Writes the document to behind the bracket that opens the list of this name. */
+static enum rc put_up_to(struct str *text, const char *name, struct err *err)
+{
+    const char *member = memmem(text->p, text->n, name, strlen(name));
+    const char *open = member ? memchr(member, '[', (size_t)(text->p + text->n - member)) : NULL;
+    if (!open)
+        return err_set(err, RC_INTERNAL, "", "the document has no place for %s", name);
+    size_t before = (size_t)(open + 1 - text->p);
+    fwrite(text->p, 1, before, stdout);
+    *text = (struct str){text->p + before, text->n - before};
+    return RC_OK;
+}
+
+/* The document is written with its empty lists, and their elements between the brackets of those. */
 enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d, struct err *err)
 {
     unsigned flags = r->c->tty ? JSON_PRETTY : 0;
     struct str text;
     TRY(json_write(&r->c->arena, d, flags, &text, err));
-    const char *member = memmem(text.p, text.n, "\"results\"", 9);
-    const char *open = member ? memchr(member, '[', (size_t)(text.p + text.n - member)) : NULL;
-    if (!open)
-        return err_set(err, RC_INTERNAL, "", "the document has no place for results");
-    size_t before = (size_t)(open + 1 - text.p);
-    fwrite(text.p, 1, before, stdout);
-    TRY(put_results(r, flags, err));
-    fwrite(text.p + before, 1, text.n - before, stdout);
+    TRY(put_up_to(&text, "\"results\"", err));
+    TRY(put_lines(&r->lines, line_json, flags, err));
+    if (r->waited) {
+        TRY(put_up_to(&text, "\"entries\"", err));
+        TRY(put_lines(&r->entries, entry_json, flags, err));
+    }
+    fwrite(text.p, 1, text.n, stdout);
     if (text.p[text.n - 1] != '\n')
         putchar('\n');
     return RC_OK;
@@ -237,8 +286,8 @@ enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d, struct 
 static void put_count(const struct cli *c, enum cli_style style, int64_t n, const char *what)
 {
     char text[HUMAN_MAX];
-    cli_note(c, "  %s%8s %s%s", cli_on(c, style), human_count(n, text), what,
-             style == CLI_PLAIN ? "" : cli_off(c));
+    cli_note(c, "  %s%8s %s%s", cli_err_on(c, style), human_count(n, text), what,
+             style == CLI_PLAIN ? "" : cli_err_off(c));
 }
 
 typedef bool line_test(const struct report_line *l);
@@ -258,15 +307,30 @@ static bool is_vintage(const struct report_line *l)
     return l->vintage;
 }
 
-static void put_names(struct check_report *r, line_test *test, int64_t n)
+/* An entry that is not gone is new or has moved. */
+static bool is_left(const struct report_line *l)
 {
-    char text[HUMAN_MAX];
-    int64_t shown = 0;
+    return !l->deleted;
+}
+
+static int64_t put_some(struct check_report *r, struct check_lines *lines, line_test *test,
+                        int64_t shown)
+{
     struct report_line l;
-    lines_rewind(&r->lines);
-    while (shown < NAMES_SHOWN && lines_next(&r->lines, &l))
+    lines_rewind(lines);
+    while (shown < NAMES_SHOWN && lines_next(lines, &l))
         if (test(&l))
             cli_note(r->c, "%s%s", shown++ ? ", " : ": ", l.source_id);
+    return shown;
+}
+
+/* Of sources and of entries, n in all. NULL: none of these. */
+static void put_names(struct check_report *r, line_test *of_lines, line_test *of_entries, int64_t n)
+{
+    char text[HUMAN_MAX];
+    int64_t shown = of_lines ? put_some(r, &r->lines, of_lines, 0) : 0;
+    if (of_entries)
+        shown = put_some(r, &r->entries, of_entries, shown);
     if (n > shown)
         cli_note(r->c, " and %s more", human_count(n - shown, text));
     cli_note(r->c, "\n");
@@ -274,18 +338,24 @@ static void put_names(struct check_report *r, line_test *test, int64_t n)
 
 static void put_found(struct check_report *r)
 {
-    if (r->deleted) {
-        put_count(r->c, CLI_BAD, r->deleted, "deleted upstream");
-        put_names(r, is_deleted, r->deleted);
+    int64_t deleted = r->deleted + r->entries_deleted, changed = r->found - r->deleted;
+    int64_t entries = (int64_t)r->entries.n - r->entries_deleted;
+    if (deleted) {
+        put_count(r->c, CLI_BAD, deleted, "deleted upstream");
+        put_names(r, is_deleted, is_deleted, deleted);
     }
-    int64_t changed = r->found - r->deleted;
     if (changed) {
         put_count(r->c, CLI_GOOD, changed, "found");
-        put_names(r, is_found, changed);
+        put_names(r, is_found, NULL, changed);
+    }
+    if (entries) {
+        put_count(r->c, CLI_GOOD, entries,
+                  entries > 1 ? "entries new or changed" : "entry new or changed");
+        put_names(r, NULL, is_left, entries);
     }
     if (r->vintages) {
         put_count(r->c, CLI_GOOD, r->vintages, r->vintages > 1 ? "new vintages" : "new vintage");
-        put_names(r, is_vintage, r->vintages);
+        put_names(r, is_vintage, NULL, r->vintages);
     }
     for (int o = 0; o < OUTCOME_COUNT; o++) {
         int64_t n = r->counts[o] - (o == OUTCOME_new ? r->vintages : 0);
@@ -355,8 +425,8 @@ static void put_sum(struct check_report *r)
     const struct cli *c = r->c;
     char a[HUMAN_MAX], b[HUMAN_MAX], rate[HUMAN_MAX];
     int64_t ms = r->elapsed_ms > 0 ? r->elapsed_ms : 1;
-    cli_note(c, "\n%s%s checked%s in %s", cli_on(c, CLI_BOLD), human_count((int64_t)r->lines.n, a),
-             cli_off(c), human_duration(r->elapsed_ms, b));
+    cli_note(c, "\n%s%s checked%s in %s", cli_err_on(c, CLI_BOLD),
+             human_count((int64_t)r->lines.n, a), cli_err_off(c), human_duration(r->elapsed_ms, b));
     if (r->lines.n > 1)
         cli_note(c, " (%s/s)", human_count((int64_t)r->lines.n * 1000 / ms, rate));
     cli_note(c, ".\n");
@@ -447,5 +517,5 @@ bool report_print(struct check_report *r)
         put_reasons(r);
     else if (r->lines.n > 0)
         put_sum(r);
-    return !r->lines.broken;
+    return !r->lines.broken && !r->entries.broken;
 }

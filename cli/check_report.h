@@ -23,12 +23,15 @@ struct report_kind {
 struct check_report {
     struct cli *c;
     struct check_lines lines;
+    struct check_lines entries; /* of listings that moved: what was found of them, with its fate */
+    bool waited;                /* for the fates: entries holds all that there are */
     struct report_kind kinds[REPORT_KINDS_MAX];
     size_t n_kinds;
     int64_t counts[OUTCOME_COUNT + 1];
     int64_t bytes_in, bytes_saved, requests, http_200, http_304, deleted, vintages, failures;
-    int64_t found;       /* without vintages */
-    int64_t refused;     /* found, but failed or died in the handler */
+    int64_t found; /* without vintages */
+    int64_t entries_deleted;
+    int64_t refused;     /* found, but not taken in: failed, dead, or to be tried again later */
     int64_t elapsed_ms;  /* set by the caller before it is printed */
     int64_t not_reached; /* sources that were meant but not looked at */
 };
@@ -39,6 +42,8 @@ void report_add_due(struct check_report *r, const struct source *s, const char *
 /* What became of the line that was read last. */
 void report_fate(struct check_report *r, const struct report_line *l,
                  const struct inbox_fate *fate);
+/* What became of an entry of the listing on the line that was read last. */
+void report_entry(struct check_report *r, const struct inbox_entry *e);
 
 /* The document that scripts rely on: checked, outcomes, bytes_in, bytes_saved, and results, which is
  * empty here; the caller may add members behind it. report_put_json prints it with the results. */

@@ -2,7 +2,7 @@
  *
  * Invariants
  *   1. Errors are one line on standard error, `freshet: <what>: <why>. <fix>`.
- *   2. Hints and colours reach a terminal only; NO_COLOR switches colours off.
+ *   2. Hints and colours reach a terminal only, each stream asked by itself; NO_COLOR switches colours off.
  *   3. An output that could not be written is a failure, never a silent success.
  * Called by the command files of this room. */
 #include "cli/cli.h"
@@ -168,16 +168,41 @@ int cli_print_text(struct cli *c, const char *key, const char *text)
     json_add_str(d, o, key, text);
     return cli_print_json(c, d);
 }
+static const char *const style_codes[] = {"", "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31m"};
+#define STYLE_END "\x1b[0m"
 
 const char *cli_on(const struct cli *c, enum cli_style s)
 {
-    static const char *const codes[] = {"", "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31m"};
-    return c->color ? codes[s] : "";
+    return c->color ? style_codes[s] : "";
 }
 
 const char *cli_off(const struct cli *c)
 {
-    return c->color ? "\x1b[0m" : "";
+    return c->color ? STYLE_END : "";
+}
+
+const char *cli_err_on(const struct cli *c, enum cli_style s)
+{
+    return c->color_err ? style_codes[s] : "";
+}
+
+const char *cli_err_off(const struct cli *c)
+{
+    return c->color_err ? STYLE_END : "";
+}
+
+const char *cli_ref(struct cli *c, const char *ref)
+{
+    const char *place = strstr(ref, "://");
+    if (!place)
+        return ref;
+    size_t n = strcspn(place, "?#");
+    while (n > 0 && place[n - 1] == '/')
+        n--;
+    size_t from = n;
+    while (from > 0 && place[from - 1] != '/')
+        from--;
+    return arena_str(&c->arena, (struct str){place + from, n - from});
 }
 
 const char *cli_time(struct cli *c, int64_t at)

@@ -51,8 +51,9 @@ struct cli {
     } opts[CLI_OPTS_MAX];
     size_t n_opts;
     bool json;
-    bool tty;   /* a person reads standard output */
-    bool color; /* and may see colours (NO_COLOR) */
+    bool tty;       /* a person reads standard output */
+    bool color;     /* and may see colours (NO_COLOR) */
+    bool color_err; /* and on standard error, which may go elsewhere */
     struct instance inst;
     struct ledger *ledger;
     struct err err;
@@ -107,6 +108,11 @@ int cli_flush(const struct cli *c, int exit_code);
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_GOOD, CLI_WARN, CLI_BAD };
 const char *cli_on(const struct cli *c, enum cli_style s);
 const char *cli_off(const struct cli *c);
+/* The same for what goes to standard error (cli_note, a progress bar). */
+const char *cli_err_on(const struct cli *c, enum cli_style s);
+const char *cli_err_off(const struct cli *c);
+/* An id, also given as the link to it (delta_manifest_ref): the last part of its path. NULL: no memory. */
+const char *cli_ref(struct cli *c, const char *ref);
 
 /* "2026-07-02T10:00:00Z" for people, "-" when at < 0. */
 const char *cli_time(struct cli *c, int64_t at);

@@ -3,7 +3,7 @@
  * Invariants
  *   1. What is printed is durable: results arrive here after their commit.
  *   2. A check that failed is never counted as "no change": with --exit-code it is exit 1. So is,
- *      with --wait, a change that the handler could not take in.
+ *      with --wait, a change that the handler could not take in, or not yet.
  *   3. --dry-run asks nobody and writes nothing.
  *   4. While the inbox is full no check is begun; those that were not are told, with exit 1.
  *   5. Ctrl-C loses no finished check: they are committed, and the rest is told as not looked at.
@@ -105,27 +105,63 @@ static enum rc keep_triggered(struct check *k)
     return RC_OK;
 }
 
-static enum rc want_one(struct check *k, bool by_url)
+static bool is_watched(const struct source *s)
+{
+    return s->retired_at < 0 && !source_is_unlisted(s);
+}
+
+static enum rc want_source(struct check *k, const struct source *s)
 {
     struct cli *c = k->c;
-    struct source s;
-    enum rc rc = by_url ? source_by_url(c->ledger, &c->arena, c->args[1], &s, &c->err)
-                        : source_find(c, c->args[1], &s);
-    if (rc == RC_NOT_FOUND && by_url)
-        return err_set(
-            &c->err, rc, "",
-            "no source has this address. Watch it with: freshet source add --id ID --url URL");
-    TRY(rc);
-    if (s.retired_at >= 0)
+    if (s->retired_at >= 0)
         return err_set(&c->err, RC_CONFLICT, "", "%s is retired, so it is not looked at any more",
-                       s.id);
-    if (source_is_unlisted(&s))
+                       s->id);
+    if (source_is_unlisted(s))
         return err_set(
             &c->err, RC_CONFLICT, "",
             "its listing no longer names %s: check that instead, and it is back when the "
             "listing names it",
-            s.id);
-    return want(k, s.no);
+            s->id);
+    return want(k, s->no);
+}
+
+struct same_url {
+    struct check *k;
+    int64_t first_no;
+};
+
+static enum rc want_watched(void *ctx, const struct source *s, struct err *err)
+{
+    struct same_url *w = ctx;
+    (void)err;
+    if (!w->first_no)
+        w->first_no = s->no;
+    return is_watched(s) ? want(w->k, s->no) : RC_OK;
+}
+
+/* All that have the address; why not, when none of them is looked at. */
+static enum rc want_url(struct check *k, const char *url)
+{
+    struct cli *c = k->c;
+    struct same_url w = {.k = k};
+    struct source s;
+    enum rc rc = source_each_by_url(c->ledger, url, want_watched, &w, &c->err);
+    if (rc == RC_NOT_FOUND)
+        return err_set(
+            &c->err, rc, "",
+            "no source has this address. Watch it with: freshet source add --id ID --url URL");
+    TRY(rc);
+    if (k->n_todo > 0)
+        return RC_OK;
+    TRY(source_by_no(c->ledger, &c->arena, w.first_no, &s, &c->err));
+    return want_source(k, &s);
+}
+
+static enum rc want_id(struct check *k, const char *id)
+{
+    struct source s;
+    TRY(source_find(k->c, id, &s));
+    return want_source(k, &s);
 }
 
 /* Whoever only asks what would be looked at changes nothing. */
@@ -147,8 +183,10 @@ static enum rc collect(struct check *k)
     struct cli *c = k->c;
     const char *what = c->args[0];
     k->because = "requested";
-    if (strcmp(what, "source") == 0 || strcmp(what, "url") == 0)
-        return want_one(k, strcmp(what, "url") == 0);
+    if (strcmp(what, "source") == 0)
+        return want_id(k, c->args[1]);
+    if (strcmp(what, "url") == 0)
+        return want_url(k, c->args[1]);
     if (strcmp(what, "due") != 0) {
         TRY(check_active(c->ledger, want_due, k, &c->err));
         return k->trigger >= 0 ? keep_triggered(k) : RC_OK;
@@ -250,6 +288,11 @@ static enum rc list_due(struct check *k, const struct source *s)
 static enum rc begin_explaining(struct check *k)
 {
     struct cli *c = k->c;
+    if (k->n_todo > 1)
+        return err_set(&c->err, RC_INVALID, "",
+                       "%zu sources have this address, and --explain tells of one: say which, "
+                       "with check source ID",
+                       k->n_todo);
     struct source *s = ARENA_NEW(&c->arena, struct source);
     struct check_state st;
     if (!s)
@@ -363,7 +406,15 @@ static enum rc run(struct check *k)
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
-/* Is one of the candidates of this check in the hands of another handler? */
+static enum rc see_open(void *ctx, const struct inbox_entry *e, struct err *err)
+{
+    (void)err;
+    *(bool *)ctx |= e->fate.open;
+    return RC_OK;
+}
+
+/* Is one of the candidates of this check, or of the entries that its listings gave some, in the hands
+ * of another handler? */
 static enum rc is_busy(struct check *k, bool *ret)
 {
     struct cli *c = k->c;
@@ -374,9 +425,18 @@ static enum rc is_busy(struct check *k, bool *ret)
     while (!*ret && lines_next(&k->report.lines, &l)) {
         if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
-        *ret = strcmp(fate.name, "leased") == 0;
+        TRY(inbox_fate(c->ledger, l.event_id, clock_now(), &fate, &c->err));
+        *ret = fate.open;
+        if (!*ret)
+            TRY(inbox_entries(c->ledger, l.event_id, clock_now(), see_open, ret, &c->err));
     }
+    return RC_OK;
+}
+
+static enum rc take_entry(void *ctx, const struct inbox_entry *e, struct err *err)
+{
+    (void)err;
+    report_entry(ctx, e);
     return RC_OK;
 }
 
@@ -389,9 +449,11 @@ static enum rc take_fates(struct check *k)
     while (lines_next(&k->report.lines, &l)) {
         if (!*l.event_id)
             continue;
-        TRY(inbox_fate(c->ledger, l.event_id, &fate, &c->err));
+        TRY(inbox_fate(c->ledger, l.event_id, clock_now(), &fate, &c->err));
         report_fate(&k->report, &l, &fate);
+        TRY(inbox_entries(c->ledger, l.event_id, clock_now(), take_entry, &k->report, &c->err));
     }
+    k->report.waited = true;
     return RC_OK;
 }
 
@@ -467,7 +529,7 @@ static int exit_code(const struct check *k)
     }
     if (r->refused)
         cli_error(k->c, "check",
-                  "%s of what was found could not be taken in. See: freshet queue list",
+                  "%s of what was found could not be taken in, or not yet. See: freshet queue list",
                   human_count(r->refused, a));
     if (!cli_has(k->c, "exit-code"))
         return CLI_DONE;
@@ -486,13 +548,13 @@ static int check(struct check *k)
         return CLI_FAILED;
     if (collect(k) != RC_OK || run(k) != RC_OK)
         return cli_fail(c);
-    if (k->report.lines.broken)
-        return cli_error(
-            c, "check",
-            "the checks are recorded, but there is no room for a file to print them from");
     bool work = cli_has(c, "wait") && !cli_has(c, "dry-run") && !interrupted;
     if (work && wait_for_work(k) != RC_OK)
         return cli_fail(c);
+    if (k->report.lines.broken || k->report.entries.broken)
+        return cli_error(
+            c, "check",
+            "the checks are recorded, but there is no room for a file to print them from");
     code = c->json ? print_json(k) : print_text(k);
     return code == CLI_DONE ? exit_code(k) : code;
 }
@@ -502,6 +564,7 @@ int cmd_check(struct cli *c)
     struct check k = {.c = c, .report = {.c = c}};
     int code = check(&k);
     lines_close(&k.report.lines);
+    lines_close(&k.report.entries);
     free(k.todo);
     return code;
 }

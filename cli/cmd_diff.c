@@ -25,7 +25,9 @@ const char *diff_value(struct cli *c, yyjson_val *v)
 static enum rc read_delta(struct cli *c, struct str *ret)
 {
     struct source s;
-    const char *name = c->args[0];
+    const char *name = cli_ref(c, c->args[0]);
+    if (!name)
+        return err_set(&c->err, RC_NOMEM, "", "no memory");
     if (str_starts(str_of(name), STR("dlt_")))
         return delta_get(c->ledger, &c->arena, name, ret, &c->err);
     TRY(source_by_id(c->ledger, &c->arena, name, &s, &c->err));

@@ -101,7 +101,10 @@ static enum rc take_back(struct cli *c, const char *delta, struct rollback *ret)
 static int take_back_one(struct cli *c)
 {
     struct rollback r;
-    return take_back(c, c->args[0], &r) == RC_OK ? print_done(c, &r) : cli_fail(c);
+    const char *delta = cli_ref(c, c->args[0]);
+    if (!delta)
+        return cli_error(c, "rollback", "no memory");
+    return take_back(c, delta, &r) == RC_OK ? print_done(c, &r) : cli_fail(c);
 }
 
 /* ---- to a state ------------------------------------------------------------------------------------ */
@@ -184,6 +187,7 @@ static int lift(struct cli *c, const char *source)
 int cmd_rollback(struct cli *c)
 {
     const char *source = cli_opt(c, "lift"), *to = cli_opt(c, "to"), *reason = cli_opt(c, "reason");
+    to = to ? cli_ref(c, to) : NULL;
     if ((source != NULL) + (to != NULL) + (c->n_args == 1) != 1)
         return cli_usage(c, "give a DELTA, --to MANIFEST or --lift SOURCE");
     if (!source && (!reason || !*reason))

@@ -35,15 +35,29 @@ static enum rc add_json(struct rows *l, const struct source *s, const struct che
     return RC_OK;
 }
 
+/* How the last look ended. An entry is looked at through its listing, and read by the handler. */
+static const char *last_of(struct cli *c, const struct source *s, const struct check_state *st)
+{
+    struct inbox_waiting w;
+    struct err none;
+    if (s->retired_at >= 0)
+        return "retired";
+    if (source_is_unlisted(s))
+        return "not listed";
+    if (source_is_entry(s) && inbox_waiting(c->ledger, s->no, &w, &none) == RC_OK) {
+        const char *text = arena_printf(&c->arena, "to retry %s", w.reason);
+        return text ? text : "to retry";
+    }
+    return *st->last_outcome    ? st->last_outcome
+           : st->checked_at < 0 ? "never checked"
+                                : "as listed";
+}
+
 static enum rc add_row(struct rows *l, const struct source *s, const struct check_state *st)
 {
     table_cell(&l->table, s->id);
     table_cell(&l->table, level_name(s->level));
-    /* An entry of a listing is looked at through the listing. */
-    table_cell(&l->table, s->retired_at >= 0   ? "retired"
-                          : *st->last_outcome  ? st->last_outcome
-                          : st->checked_at < 0 ? "never checked"
-                                               : "as listed");
+    table_cell(&l->table, last_of(l->c, s, st));
     table_cell(&l->table, cli_time(l->c, st->checked_at));
     table_cell(&l->table, cli_time(l->c, st->next_check_at));
     table_cell(&l->table, s->url);
@@ -171,6 +185,19 @@ static enum rc add_push_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *r
     return RC_OK;
 }
 
+static void add_waiting_json(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *root,
+                             const struct source *s)
+{
+    struct inbox_waiting w;
+    struct err none;
+    if (inbox_waiting(c->ledger, s->no, &w, &none) != RC_OK)
+        return;
+    yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, root, "not_taken_in");
+    json_add_str(d, o, "reason", w.reason);
+    yyjson_mut_obj_add_int(d, o, "attempts", w.attempts);
+    json_add_time(d, o, "next_at", w.next_at);
+}
+
 static int show_json(struct cli *c, const struct source *s, const struct check_state *st,
                      int64_t checks)
 {
@@ -185,6 +212,7 @@ static int show_json(struct cli *c, const struct source *s, const struct check_s
     if (add_stream_json(c, l.doc, l.root, s) != RC_OK ||
         add_push_json(c, l.doc, l.root, s) != RC_OK)
         return cli_fail(c);
+    add_waiting_json(c, l.doc, l.root, s);
     yyjson_mut_val *words = yyjson_mut_obj_add_arr(l.doc, l.root, "learned");
     for (size_t i = 0; i < learned.n; i++)
         yyjson_mut_arr_add_strcpy(l.doc, words, learned.text[i]);
@@ -206,6 +234,47 @@ static void print_parent(struct cli *c, const struct source *s)
                    arena_printf(&c->arena, "%s, which names it %s", parent.id, s->entry));
 }
 
+static const char *compact(struct cli *c, yyjson_val *v)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    struct str text;
+    struct err none;
+    yyjson_mut_doc_set_root(d, yyjson_val_mut_copy(d, v));
+    return json_write(&c->arena, d, 0, &text, &none) == RC_OK ? arena_str(&c->arena, text) : "";
+}
+
+/* Names alone: a value may be long, and is in --json. */
+static const char *header_names(struct cli *c, const struct source *s)
+{
+    const char *text = "";
+    for (size_t i = 0; text && i < s->n_headers; i++)
+        text = arena_printf(&c->arena, "%s%s%s", text, i ? ", " : "", s->headers[i].name);
+    return text;
+}
+
+/* What else was declared, by the names that it was declared with. */
+static void print_more(struct cli *c, const struct source *s)
+{
+    static const char *const shown[] = {"id",       "title",      "url",
+                                        "detector", "collection", "sensitivity",
+                                        "license",  "triggers",   "headers"};
+    yyjson_val *spec, *key, *v;
+    struct err none;
+    size_t i, n;
+    if (json_parse(&c->arena, s->spec, 0, "the declaration", &spec, &none) != RC_OK)
+        return;
+    yyjson_obj_foreach(spec, i, n, key, v)
+    {
+        const char *name = yyjson_get_str(key);
+        bool known = false;
+        for (size_t k = 0; k < ARRAY_LEN(shown); k++)
+            known |= strcmp(shown[k], name) == 0;
+        if (!known)
+            print_line(c, name, yyjson_is_str(v) ? yyjson_get_str(v) : compact(c, v));
+    }
+    print_line(c, "headers", header_names(c, s));
+}
+
 static void print_declared(struct cli *c, const struct source *s)
 {
     const char *windows;
@@ -219,6 +288,7 @@ static void print_declared(struct cli *c, const struct source *s)
     print_line(c, "license", s->license);
     if (trigger_words(&c->arena, s, &windows, &c->err) == RC_OK)
         print_line(c, "windows", windows);
+    print_more(c, s);
     print_line(c, "retired", s->retired_at >= 0 ? cli_time(c, s->retired_at) : "");
 }
 
@@ -281,6 +351,18 @@ static void print_gone(struct cli *c, const struct source *s, const struct check
                                 cli_time(c, st->gone_since)));
 }
 
+/* What was found and could not be taken in, and will be tried again. */
+static void print_waiting(struct cli *c, const struct source *s)
+{
+    struct inbox_waiting w;
+    if (inbox_waiting(c->ledger, s->no, &w, &c->err) != RC_OK)
+        return;
+    print_line(c, "not taken in",
+               arena_printf(&c->arena, "%s, tried %lld time%s; again at %s", w.reason,
+                            (long long)w.attempts, w.attempts == 1 ? "" : "s",
+                            cli_time(c, w.next_at)));
+}
+
 static void print_state(struct cli *c, const struct check_state *st)
 {
     char hex[SHA256_HEX];
@@ -307,6 +389,7 @@ static int show_text(struct cli *c, const struct source *s, const struct check_s
     print_stream(c, s);
     print_push(c, s);
     print_gone(c, s, st);
+    print_waiting(c, s);
     print_state(c, st);
     rows_begin(&l, c, NULL, "latest checks|outcome|http|because|detail");
     enum rc rc = check_receipts(c->ledger, s->no, checks, add_receipt_row, &l, &c->err);

@@ -211,6 +211,7 @@ static int print_source(struct cli *c, const struct source *s, const char *verb)
     warn_blocked(c, s);
     warn_secrets(c, s);
     warn_push_secrets(c, s);
+    source_warn_query(c, s);
     if (!c->json && source_is_pushed(s)) {
         cli_hint(c, "%s %s. Deliveries go to /hooks/%s\n", verb, s->id, s->id);
         return CLI_DONE;

@@ -6,8 +6,8 @@
  *   2. Every wrong row is named with its place and field: `sources.json[17].url: ...` (counted from
  *      0, as JSON does) or `sources.csv:18: url: ...` (the line).
  *   3. --dry-run does everything but the commit.
- *   4. With --json wrong rows are {"errors":[{"row","field","message"}]} on standard output, as many as
- *      are shown otherwise, and "wrong_rows" counts all; the exit code is the same.
+ *   4. With --json wrong rows are {"errors":[{"row","field","message"}]} on standard output, up to
+ *      ERRORS_JSON of them, and "wrong_rows" counts all; the exit code is the same.
  * Called by main_freshet.c. */
 #include <libgen.h>
 
@@ -17,6 +17,7 @@
 #include "core/file.h"
 
 #define ERRORS_SHOWN 20        /* more than that is one mistake made everywhere */
+#define ERRORS_JSON 1000       /* for a program that shows them beside the rows */
 #define CSV_MAX (1u << 30)     /* some eight million short rows */
 #define FIND_MEMORY (8u << 20) /* the longest row, to find an id again */
 
@@ -24,7 +25,7 @@ struct import {
     struct cli *c;
     const char *file; /* base name, for messages */
     bool csv, update;
-    int64_t errors, taken, added, updated;
+    int64_t errors, taken, added, updated, warned;
     /* The whole file, to find the other row of an id: one of these. */
     yyjson_val *rows;
     struct str text;
@@ -35,10 +36,15 @@ struct import {
 
 /* ---- errors of a row ------------------------------------------------------------------------- */
 
+static int64_t errors_shown(const struct import *im)
+{
+    return im->doc ? ERRORS_JSON : ERRORS_SHOWN;
+}
+
 static void say_wrong(struct import *im, int64_t place)
 {
     const struct err *e = &im->c->err;
-    if (im->errors++ >= ERRORS_SHOWN)
+    if (im->errors++ >= errors_shown(im))
         return;
     if (im->doc) {
         yyjson_mut_val *o = yyjson_mut_arr_add_obj(im->doc, im->list);
@@ -94,7 +100,7 @@ static int64_t csv_row_of(struct import *im, const char *id, int64_t place)
 static void say_taken(struct import *im, const struct source *s, int64_t place)
 {
     int64_t other = -1;
-    if (im->errors < ERRORS_SHOWN)
+    if (im->errors < errors_shown(im))
         other = im->csv ? csv_row_of(im, s->id, place) : json_row_of(im, s->id, place);
     if (other < 0)
         im->taken++;
@@ -117,6 +123,8 @@ static enum rc take_row(struct import *im, struct import_row *row)
         c->err = row->err;
     else
         rc = source_store(c, &row->source, row->doc, im->update, &updated);
+    if (rc == RC_OK && im->warned < ERRORS_SHOWN)
+        im->warned += source_warn_query(c, &row->source);
     if (rc == RC_OK)
         *(updated ? &im->updated : &im->added) += 1;
     else if (rc == RC_CONFLICT)

@@ -154,8 +154,20 @@ static void print_headers(void)
         "`headers` maps names to values that are sent upstream, to the origin of `url` only where they\n"
         "are secret. A value `secret:NAME` is read from the file `secrets/NAME` of the instance, or from\n"
         "the variable `FRESHET_SECRET_NAME` (capitals, `-` as `_`), at each check; NAME has a-z, 0-9, `_`, `-`.\n"
-        "`Authorization`, `Cookie`, `Proxy-Authorization`, `X-Api-Key` and `X-Auth-Token` must be secret.\n"
-        "What frames a message or makes it conditional (`Host`, `Content-Length`, `Accept-Encoding`,\n"
+        "These must be secret, in any case:"
+#define HEADER(name) " `" name "`"
+#define PARAM(name)
+#include "ledger/secret_names.def"
+#undef HEADER
+#undef PARAM
+        ".\nAn address is kept for good as it was declared, with its query: whoever declares one of these\n"
+        "parameters is warned:"
+#define HEADER(name)
+#define PARAM(name) " `" name "`"
+#include "ledger/secret_names.def"
+#undef HEADER
+#undef PARAM
+        ".\nWhat frames a message or makes it conditional (`Host`, `Content-Length`, `Accept-Encoding`,\n"
         "`If-None-Match`, `Range` and the like) cannot be set.\n\n"
         "```json\n"
         "{\"headers\": {\"Authorization\": \"secret:upstream-login\", \"Accept\": \"text/csv\"}}\n"

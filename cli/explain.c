@@ -54,6 +54,7 @@ static void take_request(struct explain *e, const struct look_step *s)
     size_t why = (size_t)s->ask->why;
     e->step = yyjson_mut_arr_add_obj(d, e->steps);
     json_add_str(d, e->step, "why", why < ARRAY_LEN(reasons) && reasons[why] ? reasons[why] : "");
+    yyjson_mut_obj_add_bool(d, e->step, "sent", false); /* until it was */
     yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, e->step, "request");
     json_add_str(d, o, "method", s->req->method);
     add_url(d, o, "url", s->req->url);
@@ -94,6 +95,8 @@ static void take_answer(struct explain *e, const struct look_step *s)
     yyjson_mut_doc *d = e->doc;
     const struct fetch_res *res = s->res;
     yyjson_mut_val *o = yyjson_mut_obj_add_obj(d, e->step, "answer");
+    if (res->attempts > 0)
+        yyjson_mut_obj_put(e->step, yyjson_mut_str(d, "sent"), yyjson_mut_bool(d, true));
     yyjson_mut_obj_add_int(d, o, "status", res->http);
     json_add_str(d, o, "end", fetch_end_name(res->end));
     json_add_str(d, o, "detail", res->detail);
@@ -155,19 +158,26 @@ static void print_headers(yyjson_mut_val *o, char mark)
     }
 }
 
+static bool is_sent(yyjson_mut_val *step)
+{
+    return yyjson_mut_get_bool(yyjson_mut_obj_get(step, "sent"));
+}
+
 static void print_answer(const struct cli *c, yyjson_mut_val *step)
 {
     yyjson_mut_val *a = yyjson_mut_obj_get(step, "answer"),
                    *v = yyjson_mut_obj_get(step, "verdict");
     if (!a)
         return;
-    printf("   < %s, %lld bytes, %lld ms, %lld attempt%s", text_of(a, "detail"),
-           number_of(a, "bytes"), number_of(a, "elapsed_ms"), number_of(a, "attempts"),
-           number_of(a, "attempts") == 1 ? "" : "s");
-    if (number_of(a, "redirects") > 0)
-        printf(", redirected to %s", text_of(a, "final_url"));
-    putchar('\n');
-    print_headers(a, '<');
+    if (is_sent(step)) {
+        printf("   < %s, %lld bytes, %lld ms, %lld attempt%s", text_of(a, "detail"),
+               number_of(a, "bytes"), number_of(a, "elapsed_ms"), number_of(a, "attempts"),
+               number_of(a, "attempts") == 1 ? "" : "s");
+        if (number_of(a, "redirects") > 0)
+            printf(", redirected to %s", text_of(a, "final_url"));
+        putchar('\n');
+        print_headers(a, '<');
+    }
     if (yyjson_mut_get_bool(yyjson_mut_obj_get(v, "ask_again")))
         printf("   %sso: that does not settle it, ask again%s\n", cli_on(c, CLI_BOLD), cli_off(c));
     else
@@ -185,7 +195,10 @@ static void print_steps(const struct explain *e)
         yyjson_mut_val *req = yyjson_mut_obj_get(step, "request");
         printf("%s%zu. %s %s%s\n   because: %s\n", cli_on(e->c, CLI_BOLD), i + 1,
                text_of(req, "method"), text_of(req, "url"), cli_off(e->c), text_of(step, "why"));
-        print_headers(req, '>');
+        if (is_sent(step))
+            print_headers(req, '>');
+        else
+            puts("   nothing was sent");
         print_answer(e->c, step);
     }
 }

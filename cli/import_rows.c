@@ -77,12 +77,13 @@ static const char *not_utf8(const struct csv_record *head, const struct csv_reco
     return NULL;
 }
 
+/* Half a row is half a file: what is left of an address may be one, and of no level at all. */
 static enum rc declaration(struct arena *a, const struct csv_record *head,
                            const struct csv_record *r, yyjson_val **ret, struct err *err)
 {
-    if (r->n > head->n)
-        return err_set(err, RC_INVALID, "", "has %zu cells, but the header row has %zu", r->n,
-                       head->n);
+    if (r->n != head->n)
+        return err_set(err, RC_INVALID, "", "has %zu cell%s, but the header row has %zu", r->n,
+                       r->n == 1 ? "" : "s", head->n);
     const char *broken = not_utf8(head, r);
     if (broken)
         return err_set(err, RC_INVALID, broken, "is not UTF-8: save the file in that encoding");

@@ -352,7 +352,9 @@ static void look_around(struct cli *c)
     const char *dir = env_get("FRESHET_DIR"), *term = env_get("TERM");
     c->dir = dir ? dir : ".";
     c->tty = isatty(STDOUT_FILENO) == 1;
-    c->color = c->tty && !env_get("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+    bool wanted = !env_get("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+    c->color = c->tty && wanted;
+    c->color_err = isatty(STDERR_FILENO) == 1 && wanted;
 }
 
 bool cli_parse(struct cli *c, int argc, char **argv, int *ret_exit)

@@ -76,10 +76,10 @@ static size_t make_pieces(const struct progress *p, int64_t done, const struct p
 static void draw_bar(const struct progress *p, int64_t done, size_t width)
 {
     size_t full = (size_t)(done * (int64_t)width / p->total);
-    fputs(cli_on(p->c, CLI_GOOD), stderr);
+    fputs(cli_err_on(p->c, CLI_GOOD), stderr);
     for (size_t i = 0; i < full; i++)
         fputs(p->utf8 ? "━" : "#", stderr);
-    fputs(cli_off(p->c), stderr);
+    fputs(cli_err_off(p->c), stderr);
     for (size_t i = full; i < width; i++)
         fputs(p->utf8 ? "─" : "-", stderr);
     fputc(' ', stderr);
@@ -98,8 +98,8 @@ static void draw(const struct progress *p, int64_t done, const struct piece *pie
     if (bar >= BAR_MIN)
         draw_bar(p, done, bar);
     for (size_t i = 0; i < fits; i++)
-        fprintf(stderr, "%s%s%s%s", cli_on(p->c, pieces[i].style), pieces[i].text, cli_off(p->c),
-                i + 1 < fits ? "  " : "");
+        fprintf(stderr, "%s%s%s%s", cli_err_on(p->c, pieces[i].style), pieces[i].text,
+                cli_err_off(p->c), i + 1 < fits ? "  " : "");
     fputs("\x1b[K", stderr);
     fflush(stderr);
 }

@@ -65,6 +65,25 @@ enum rc source_store(struct cli *c, struct source *s, struct str doc, bool updat
     return RC_OK;
 }
 
+int source_warn_query(const struct cli *c, const struct source *s)
+{
+    const char *const fields[] = {"url", "probe.url", "sse.url"};
+    const char *const urls[] = {s->url, s->probe_url, s->sse_url};
+    char name[SOURCE_PARAM_MAX];
+    int n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
+        if (!source_url_secret(urls[i], name))
+            continue;
+        n++;
+        fprintf(
+            stderr,
+            "freshet: %s: %s: %s: the value of %s is kept for good with the declaration. If it is a "
+            "credential, send it as one of `headers` with \"secret:name\".\n",
+            c->command->name, s->id, fields[i], name);
+    }
+    return n;
+}
+
 yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s)
 {
     yyjson_val *spec = NULL;

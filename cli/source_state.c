@@ -26,7 +26,10 @@ yyjson_mut_val *state_json(yyjson_mut_doc *d, const struct check_state *st)
     json_add_str(d, o, "last_modified", *st->last_modified ? st->last_modified : NULL);
     json_add_str(d, o, "sha256", st->has_seen ? hex : NULL);
     yyjson_mut_obj_add_bool(d, o, "head_refused", st->head_refused);
-    yyjson_mut_obj_add_int(d, o, "etag_flaps", st->etag_flaps);
+    yyjson_mut_obj_add_int(d, o, "etag_flaps",
+                           st->etag_flaps < ETAG_FLAPS_LIED ? st->etag_flaps : 0);
+    json_add_str(d, o, "etag_doubt", etag_doubt(st));
+    yyjson_mut_obj_add_bool(d, o, "date_doubted", st->date_doubted);
     yyjson_mut_obj_add_int(d, o, "since_audit", st->since_audit);
     json_add_str(d, o, "cursor", *st->cursor ? st->cursor : NULL);
     return o;
@@ -71,28 +74,51 @@ static void learn_blind(struct learned *l, int64_t blind)
     learn(l, "changes of their bytes go unseen. Name a field that does, or watch them by etag.");
 }
 
+static void learn_validators(struct learned *l, const struct source *s,
+                             const struct check_state *st, const struct ask *ask)
+{
+    const char *doubt = etag_doubt(st);
+    bool dated = *st->last_modified != '\0', told = *st->cursor != '\0';
+    if (doubt && strcmp(doubt, "constant") == 0)
+        learn(l, "Its ETag is unreliable: it stayed when the bytes moved.");
+    else if (doubt)
+        learn(l, "Its ETag is unreliable: it moved %lld times in a row while the bytes did not.",
+              (long long)st->etag_flaps);
+    else if (st->etag_flaps > 0)
+        learn(l, "Its ETag moved %lld of %d times while the bytes did not; then it is not used.",
+              (long long)st->etag_flaps, ETAG_FLAPS_MAX);
+    if (dated && st->date_doubted)
+        learn(l, "Its Last-Modified is not used until it moves: it is no date that can be, or it "
+                 "stayed when the bytes moved.");
+    if (strcmp(s->detector, "manifest") == 0 && manifest_blind(st) > 0)
+        learn_blind(l, manifest_blind(st));
+    if (st->has_seen && ask->why == ASK_BLIND && !told)
+        learn(l, *st->etag || dated
+                     ? "No validator of it can be used: every check reads the whole object."
+                     : "It gives no validator: every check reads the whole object.");
+    else if (ask->if_none_match && strncmp(st->etag, "W/", 2) == 0)
+        learn(l, "Its ETag is weak: when it answers 200, the digest decides.");
+}
+
 void state_learned(const struct source *s, const struct check_state *st, const struct conf *conf,
                    struct learned *ret)
 {
     struct learned l = {0};
-    bool flapping = st->etag_flaps >= ETAG_FLAPS_MAX;
+    int64_t now = clock_now();
+    struct ask ask = etag_ask(st, now);
+    bool listing = strcmp(s->detector, "manifest") == 0;
     if (st->head_refused)
-        learn(&l, "HEAD does not work here: a conditional GET is sent at once.");
-    if (flapping)
-        learn(&l, "Its ETag is unreliable: it moved %lld times in a row while the bytes did not.",
-              (long long)st->etag_flaps);
-    else if (st->etag_flaps > 0)
-        learn(&l, "Its ETag moved %lld of %d times while the bytes did not; then it is not used.",
-              (long long)st->etag_flaps, ETAG_FLAPS_MAX);
-    if (source_is_listing(s) && manifest_blind(st) > 0)
-        learn_blind(&l, manifest_blind(st));
-    if (st->has_seen && !*st->etag && !*st->last_modified && !*st->cursor)
-        learn(&l, "It gives no validator: every check reads the whole object.");
-    else if (strncmp(st->etag, "W/", 2) == 0)
-        learn(&l, "Its ETag is weak: when it answers 200, the digest decides.");
-    if (conf->audit_every > 0 && st->has_seen && *st->etag)
-        learn(&l, "The next audit reads all bytes in %lld checks, whatever the upstream says.",
-              (long long)(conf->audit_every > st->since_audit ? conf->audit_every - st->since_audit
-                                                              : 1));
+        learn(&l, "HEAD is of no use here (refused, or it cannot say what GET says): a GET is sent "
+                  "at once.");
+    learn_validators(&l, s, st, &ask);
+    /* Where nothing can be asked with, every check is one. */
+    if (ask.why == ASK_VALIDATE || (*st->cursor && !listing && st->has_seen)) {
+        if (etag_audit_due(st, conf, now))
+            learn(&l,
+                  "The next check is an audit: it reads all bytes, whatever the upstream says.");
+        else if (conf->audit_every > 0)
+            learn(&l, "The next audit reads all bytes in %lld checks, whatever the upstream says.",
+                  (long long)(conf->audit_every - st->since_audit));
+    }
     *ret = l;
 }

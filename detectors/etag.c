@@ -16,6 +16,13 @@ static bool etag_usable(const struct check_state *st)
     return st->etag[0] != '\0' && st->etag_flaps < ETAG_FLAPS_MAX;
 }
 
+const char *etag_doubt(const struct check_state *st)
+{
+    if (st->etag_flaps < ETAG_FLAPS_MAX)
+        return NULL;
+    return st->etag_flaps >= ETAG_FLAPS_LIED ? "constant" : "flapping";
+}
+
 /* Can this be when something on the web was modified? Files of reproducible builds are dated 1970
  * or 1980, whatever is in them. A date that we cannot read may be what its server wants to hear. */
 static bool date_plausible(struct str date, int64_t now)
@@ -203,17 +210,11 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
     return verdict_of(OUTCOME_not_modified, "HTTP 304 to %s", a->ask.head ? "HEAD" : "GET");
 }
 
-/* Does a 200 to HEAD prove that the version is the one we have? */
+/* Does a 200 to HEAD prove that the version is the one we have? A date does not, whatever the length. */
 static bool head_same(const struct check_state *st, const struct answer *a)
 {
     struct str etag = etag_of(a->res);
-    if (!place_trusted(st, a))
-        return false;
-    if (a->ask.if_none_match)
-        return str_is(etag, st->etag) && !is_weak(etag);
-    if (etag.n > 0 && st->etag_flaps < ETAG_FLAPS_MAX)
-        return false; /* the GET had no ETag: HEAD is answered by somebody else */
-    return str_is(date_of(a->res), st->last_modified);
+    return place_trusted(st, a) && a->ask.if_none_match && str_is(etag, st->etag) && !is_weak(etag);
 }
 
 static struct verdict judge_head(struct check_state *st, const struct answer *a, int64_t now)
@@ -231,8 +232,7 @@ static struct verdict judge_head(struct check_state *st, const struct answer *a,
     if (a->res->content_length > 0 && a->res->content_length != st->seen_size)
         return verdict_again(ask_plain(ASK_HEAD_LIED));
     st->since_audit++;
-    return verdict_of(OUTCOME_not_modified, "HTTP 200 to HEAD with the same %s",
-                      a->ask.if_none_match ? "strong ETag" : "Last-Modified");
+    return verdict_of(OUTCOME_not_modified, "HTTP 200 to HEAD with the same strong ETag");
 }
 
 /* Answers to HEAD that say nothing about GET. A 503, a 429 or a lacking login would be the same. */
@@ -314,8 +314,8 @@ static void learn_etag(struct check_state *st, const struct answer *a, const str
 {
     bool told = st->etag[0] != '\0' && !is_weak(str_of(st->etag)) && c->same_place;
     if (!c->same_bytes)
-        st->etag_flaps = told && c->etag_same ? ETAG_FLAPS_MAX : 0;
-    else if (!c->etag_same && st->etag[0] != '\0')
+        st->etag_flaps = told && c->etag_same ? ETAG_FLAPS_LIED : 0;
+    else if (!c->etag_same && st->etag[0] != '\0' && st->etag_flaps + 1 < ETAG_FLAPS_LIED)
         st->etag_flaps++;
     else if (a->ask.why == ASK_AUDIT && st->etag_flaps < ETAG_FLAPS_MAX)
         st->etag_flaps = 0;
@@ -333,7 +333,8 @@ static void learn_date(struct check_state *st, const struct answer *a, const str
 
 static void learn_head(struct check_state *st, const struct answer *a, const struct compared *c)
 {
-    bool same_version = c->same_bytes && c->etag_same && c->date_same;
+    /* A tag that was not asked about is none that HEAD could have told. */
+    bool same_version = c->same_bytes && c->date_same && (c->etag_same || !a->ask.if_none_match);
     if (a->ask.why == ASK_NO_HEAD)
         st->head_refused = true;
     if (same_version && (a->ask.why == ASK_HEAD_SAID || a->ask.why == ASK_HEAD_LIED))

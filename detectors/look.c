@@ -109,6 +109,23 @@ static bool confirm_gone(const struct source *s, struct check_state *st, int64_t
     return true;
 }
 
+/* The host asked to be left alone, or did not answer others: what was known of the source still is. */
+static bool is_spared(const struct check_result *r, const struct fetch_res *res)
+{
+    return r->attempts == 0 && res && (res->end == FETCH_DEFERRED || res->end == FETCH_HOST_DOWN);
+}
+
+/* The date of the next look is that of one which failed; all else stays. */
+static void settle_spared(struct look *k, const struct fetch_res *res, int64_t now)
+{
+    struct check_state *st = &k->result.state, before = *st;
+    st->checked_at = now;
+    set_next(k, res, before.checked_at, now);
+    before.next_check_at = st->next_check_at;
+    before.checks++;
+    *st = before;
+}
+
 /* res is NULL when nothing was sent. */
 static void end(struct look *k, const struct verdict *v, const struct fetch_res *res,
                 const struct body_facts *body)
@@ -125,6 +142,13 @@ static void end(struct look *k, const struct verdict *v, const struct fetch_res 
     if (v->outcome == OUTCOME_not_modified && r->state.seen_size > r->bytes_in)
         r->bytes_saved = r->state.seen_size - r->bytes_in;
     write_detail(r, v, res, k->env->accept && check_found(r));
+    r->spared = is_spared(r, res);
+    if (r->spared) {
+        settle_spared(k, res, now);
+        spool_drop(&k->spool);
+        k->env->ended(k->env->ctx, k);
+        return;
+    }
     int64_t reached = r->state.reached_at;
     state_settle(&r->state, v->outcome, r->detail, now);
     if (!res)

@@ -138,22 +138,51 @@ static enum rc read_body(struct arena *a, struct str body, struct wanted *ret, s
     return RC_OK;
 }
 
-static enum rc want_one(struct orders *o, const struct wanted *w, struct order *ret,
-                        int64_t *ret_total, struct err *err)
+static enum rc want_source(const struct source *s, struct order *ret, struct err *err)
 {
-    struct source s;
-    if (w->source)
-        TRY(source_by_id(o->ledger, &o->arena, w->source, &s, err));
-    else
-        TRY(source_by_url(o->ledger, &o->arena, w->url, &s, err));
-    if (s.retired_at >= 0)
+    if (s->retired_at >= 0)
         return err_set(err, RC_GONE, "source", "the source is retired");
-    if (source_is_unlisted(&s))
+    if (source_is_unlisted(s))
         return err_set(err, RC_GONE, "source", "its listing no longer names it");
     TRY(reserve(ret, 1, err));
-    ret->todo[ret->n++] = s.no;
-    *ret_total = 1;
+    ret->todo[ret->n++] = s->no;
     return RC_OK;
+}
+
+static enum rc want_one(struct orders *o, const char *id, struct order *ret, struct err *err)
+{
+    struct source s;
+    TRY(source_by_id(o->ledger, &o->arena, id, &s, err));
+    return want_source(&s, ret, err);
+}
+
+/* Those with an address. */
+struct same_url {
+    struct order *ret;
+    int64_t first_no;
+};
+
+/* All public ones: how many an order means is told to whoever gave it, who may not know of others (I8). */
+static enum rc want_open(void *ctx, const struct source *s, struct err *err)
+{
+    struct same_url *w = ctx;
+    if (!w->first_no)
+        w->first_no = s->no;
+    if (s->level != LEVEL_PUBLIC || s->retired_at >= 0 || source_is_unlisted(s))
+        return RC_OK;
+    return want_source(s, w->ret, err);
+}
+
+/* Where none of them is public, the first: whoever gave the order knew it. */
+static enum rc want_url(struct orders *o, const char *url, struct order *ret, struct err *err)
+{
+    struct same_url w = {.ret = ret};
+    struct source s;
+    TRY(source_each_by_url(o->ledger, url, want_open, &w, err));
+    if (ret->n > 0)
+        return RC_OK;
+    TRY(source_by_no(o->ledger, &o->arena, w.first_no, &s, err));
+    return want_source(&s, ret, err);
 }
 
 static enum rc want_many(struct orders *o, const struct wanted *w, struct order *ret,
@@ -176,8 +205,11 @@ static enum rc understand(struct orders *o, const struct check_request *r, struc
 {
     struct wanted w;
     TRY(read_body(&o->arena, r->body, &w, err));
-    return w.source || w.url ? want_one(o, &w, ret, ret_total, err)
-                             : want_many(o, &w, ret, ret_total, err);
+    if (!w.source && !w.url)
+        return want_many(o, &w, ret, ret_total, err);
+    TRY(w.source ? want_one(o, w.source, ret, err) : want_url(o, w.url, ret, err));
+    *ret_total = (int64_t)ret->n;
+    return RC_OK;
 }
 
 /* An order that cannot be carried out, as opposed to a ledger that cannot be read. */

@@ -153,45 +153,47 @@ static void slug_of(const char *key, char out[SOURCE_ID_MAX + 1])
     out[n] = '\0';
 }
 
-static enum rc is_free(struct follow *f, const char *id, bool *ret, struct err *err)
+static enum rc is_free(struct ledger *l, struct arena *a, const char *id, bool *ret,
+                       struct err *err)
 {
     struct source other;
-    enum rc rc = source_by_id(f->l, &f->a, id, &other, err);
+    enum rc rc = source_by_id(l, a, id, &other, err);
     *ret = rc == RC_NOT_FOUND;
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 /* A part that tells the ids of two keys apart. A digest of the key would let anybody try names, so
  * where keys are withheld it is random. */
-static void make_tag(const struct follow *f, const char *key, char out[TAG_MAX])
+static void make_tag(const struct source *parent, const char *key, char out[TAG_MAX])
 {
     struct sha256 sha;
-    if (f->parent->level == LEVEL_PUBLIC)
+    if (parent->level == LEVEL_PUBLIC)
         digest_sha256(key, strlen(key), &sha);
     else
         rand_bytes(sha.b, sizeof sha.b);
     hex_encode(sha.b, TAG_MAX / 2, out);
 }
 
-/* The parent's id and the key; cut and tagged where that is too long, taken, or withheld. */
-static enum rc choose_id(struct follow *f, const char *key, const char **ret, struct err *err)
+/* The parent's id and what may be told of the key; cut and tagged where that is too long, or taken. */
+static enum rc choose_id(struct ledger *l, struct arena *a, const struct source *parent,
+                         const char *slug, const char *key, const char **ret, struct err *err)
 {
-    char slug[SOURCE_ID_MAX + 1], tag[TAG_MAX];
-    bool open = f->parent->level == LEVEL_PUBLIC, good = false;
-    slug_of(open ? key : "", slug);
-    char *whole = arena_printf(&f->a, "%s%s%s", f->parent->id, *slug ? "-" : "", slug), *id = whole;
+    char tag[TAG_MAX];
+    bool good = false;
+    char *whole = arena_printf(a, "%s%s%s", parent->id, *slug ? "-" : "", slug), *id = whole;
     if (id && *slug && strlen(id) <= SOURCE_ID_MAX)
-        TRY(is_free(f, id, &good, err));
+        TRY(is_free(l, a, id, &good, err));
     for (int tries = 0; id && !good && tries < ID_TRIES_MAX; tries++) {
-        make_tag(f, key, tag);
-        id = arena_printf(&f->a, "%.*s-%s", SOURCE_ID_MAX - TAG_MAX, whole, tag);
+        make_tag(parent, key, tag);
+        id = arena_printf(a, "%.*s-%s", SOURCE_ID_MAX - TAG_MAX, whole, tag);
         if (id)
-            TRY(is_free(f, id, &good, err));
+            TRY(is_free(l, a, id, &good, err));
     }
     if (!id)
         return err_set(err, RC_NOMEM, "", "no memory for the id of a child");
     if (!good)
-        return err_set(err, RC_INVALID, "id", "no id is free for an entry");
+        return err_set(err, RC_INVALID, "id", "no id is free for %s",
+                       parent->level == LEVEL_PUBLIC ? key : "a child");
     *ret = id;
     return RC_OK;
 }
@@ -210,7 +212,9 @@ static enum rc add_child(struct follow *f, const struct listing_entry *e, const 
                          struct source *ret, struct err *err)
 {
     struct own own = {.url = url, .entry = e->key, .level = f->parent->level};
-    TRY(choose_id(f, e->key, &own.id, err));
+    char slug[SOURCE_ID_MAX + 1];
+    slug_of(f->parent->level == LEVEL_PUBLIC ? e->key : "", slug);
+    TRY(choose_id(f->l, &f->a, f->parent, slug, e->key, &own.id, err));
     TRY(derive(&f->a, f->parent, &own, ret, err));
     TRY(source_add(f->l, ret, f->at, err));
     return project_source(f->l, f->inst, ret, f->at, err);
@@ -347,7 +351,8 @@ enum rc children_missing(struct ledger *l, const struct source *parent, int year
     return RC_OK;
 }
 
-/* A vintage that somebody declared by hand, under the id it would have, stays what it is. */
+/* A vintage that somebody declared by hand, under the id it would have and with its address, stays what
+ * it is. Another source of that id is no vintage: this one gets an id beside it. */
 static enum rc open_one(struct ledger *l, struct arena *a, const struct instance *inst,
                         const struct source *parent, int year, int64_t at, struct err *err)
 {
@@ -359,8 +364,11 @@ static enum rc open_one(struct ledger *l, struct arena *a, const struct instance
     if (!id || !url)
         return err_set(err, RC_NOMEM, "", "no memory for a vintage");
     enum rc rc = source_by_id(l, a, id, &s, err);
-    if (rc != RC_NOT_FOUND)
+    if (rc == RC_OK && strcmp(s.url, url) == 0)
+        return RC_OK;
+    if (rc != RC_OK && rc != RC_NOT_FOUND)
         return rc;
+    TRY(choose_id(l, a, parent, text, text, &id, err));
     const struct own own = {id, url, text, parent->level, true};
     TRY(derive(a, parent, &own, &s, err));
     TRY(source_add(l, &s, at, err));

@@ -119,6 +119,12 @@ static const char *or_null(const char *s)
     return *s ? s : NULL;
 }
 
+/* How its last check ended that asked anybody. */
+static const char *outcome_kept(const struct check_result *r)
+{
+    return r->spared ? or_null(r->state.last_outcome) : outcome_name(r->outcome);
+}
+
 /* *ret_outrun: it was not, as somebody else has written it since it was read. */
 static enum rc put_state(struct ledger *l, const struct check_result *r, bool *ret_outrun,
                          struct err *err)
@@ -129,9 +135,9 @@ static enum rc put_state(struct ledger *l, const struct check_result *r, bool *r
                   s->has_seen ? &s->seen_sha : NULL, s->seen_size, (int64_t)s->head_refused,
                   s->etag_flaps, s->checks, s->since_audit, s->failures, s->gone_count,
                   s->gone_since, s->checked_at, s->reached_at, s->verified_at, s->changed_at,
-                  s->interval_s, s->next_check_at, outcome_name(r->outcome), r->detail,
-                  or_null(s->cursor), (int64_t)s->date_doubted, s->writes, or_null(s->seen_shape),
-                  r->started_at));
+                  s->interval_s, s->next_check_at, outcome_kept(r),
+                  r->spared ? or_null(s->last_detail) : r->detail, or_null(s->cursor),
+                  (int64_t)s->date_doubted, s->writes, or_null(s->seen_shape), r->started_at));
     *ret_outrun = sqlite3_changes(l->db) == 0;
     return RC_OK;
 }
@@ -193,7 +199,7 @@ static enum rc judge(struct ledger *l, const struct check_result *r, int64_t now
                                    .failures = s->failures,
                                    .next_check_at = s->next_check_at,
                                    .removed_at = -1,
-                                   .last_outcome = str_of(outcome_name(r->outcome))};
+                                   .last_outcome = str_of(outcome_kept(r))};
     return breach_follow(l, r->src_no, &f, s->breach, now, err);
 }
 
@@ -210,7 +216,7 @@ static enum rc show_check(struct ledger *l, const struct check_result *r, int64_
         TRY(query_run(l, Q_PUB_VERIFIED, err, "im", r->src_no, r->state.verified_at));
     return query_run(l, Q_PUB_CHECKED, err, "immimti", r->src_no, r->state.checked_at,
                      r->state.reached_at, r->state.failures, r->state.next_check_at,
-                     outcome_name(r->outcome), gen);
+                     outcome_kept(r), gen);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -242,6 +248,8 @@ enum rc check_put(struct check_batch *b, struct check_result *r, struct err *err
     TRY(judge(l, r, now, err));
     if (r->request_no)
         TRY(query_run(l, Q_REQUEST_COUNT, err, "it", r->request_no, outcome_name(r->outcome)));
+    if (r->spared || r->template)
+        return RC_OK; /* nobody was asked */
     tally_count(&b->tally, r->outcome, r->level < LEVEL_RESTRICTED,
                 &(struct tally){.checks = 1,
                                 .requests = r->attempts,

@@ -84,7 +84,10 @@ struct check_result {
     const char *due_because; /* a literal: "interval", "catch-up", "requested", ... */
     int64_t request_no;      /* 0: none */
     bool unexpected;
-    bool template;    /* only its calendar was read (source_is_template) */
+    bool template; /* only its calendar was read (source_is_template) */
+    bool
+        spared; /* its host is left alone: nothing was sent, so nothing is known that was not before;
+                         a receipt and the next date, no failure, and no check that cost a request */
     bool streaming;   /* its event stream was open when the check began */
     bool deleted;     /* gone, so often and so long that it counts: a candidate as well */
     const char *hint; /* a literal or in the owner's arena: what tells this version from others;

@@ -74,10 +74,20 @@ static void say_of_ok(const struct health_facts *f, struct health *h)
     }
 }
 
+/* How the last one ended is known; how those before it did is in their receipts. */
+static void say_failures(const struct health_facts *f, char *out, size_t n)
+{
+    if (f->failures > 1)
+        snprintf(out, n, "last %lld checks failed, the last as %.*s", (long long)f->failures,
+                 STR_FMT(f->last_outcome));
+    else
+        snprintf(out, n, "last check ended as %.*s", STR_FMT(f->last_outcome));
+}
+
 /* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
 static void say_why(const struct health_facts *f, struct health *h)
 {
-    char at[TIME_MAX], checks[40] = "check";
+    char at[TIME_MAX], checks[80];
     size_t room = sizeof h->reason;
     bool settled =
         h->state == HEALTH_ok || h->state == HEALTH_gone || h->state == HEALTH_unverified;
@@ -95,7 +105,7 @@ static void say_why(const struct health_facts *f, struct health *h)
         }
         time_or_never(f->next_check_at, at);
         snprintf(h->reason, room, "No check was ever made%s%s.",
-                 f->next_check_at < 0 ? "; it is looked at on demand only" : "; due since ",
+                 f->next_check_at < 0 ? ", and none is due by itself" : "; due since ",
                  f->next_check_at < 0 ? "" : at);
         break;
     case HEALTH_ahead:
@@ -106,17 +116,15 @@ static void say_why(const struct health_facts *f, struct health *h)
     case HEALTH_failing:
     case HEALTH_gone:
         time_or_never(f->reached_at, at);
-        if (f->failures > 1)
-            snprintf(checks, sizeof checks, "%lld checks", (long long)f->failures);
+        say_failures(f, checks, sizeof checks);
         if (h->state == HEALTH_gone && f->verified_at < 0) {
-            snprintf(h->reason, room,
-                     "Not published yet, or the address is wrong: the last %s ended as gone, and "
-                     "nothing was ever read.",
-                     checks);
+            snprintf(
+                h->reason, room,
+                "Not published yet, or the address is wrong: the %s, and nothing was ever read.",
+                checks);
             break;
         }
-        snprintf(h->reason, room, "The last %s ended as %.*s; last good answer: %s.", checks,
-                 STR_FMT(f->last_outcome), at);
+        snprintf(h->reason, room, "The %s; last good answer: %s.", checks, at);
         break;
     case HEALTH_refused:
         snprintf(h->reason, room, "The newest that was found was not taken in: %.*s.",

@@ -387,12 +387,46 @@ enum rc inbox_needs(struct ledger *l, const struct sha256 *sha, bool *ret, struc
     return RC_OK;
 }
 
-enum rc inbox_fate(struct ledger *l, const char *event_id, struct inbox_fate *ret, struct err *err)
+static void read_fate(const struct query *q, struct inbox_fate *ret)
+{
+    col_copy(q, 0, ret->name, sizeof ret->name);
+    col_copy(q, 1, ret->reason, sizeof ret->reason);
+    ret->open = col_i64(q, 2) != 0;
+}
+
+enum rc inbox_fate(struct ledger *l, const char *event_id, int64_t now, struct inbox_fate *ret,
+                   struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_INBOX_FATE, &q, err, "t", event_id));
+    TRY(query_open(l, Q_INBOX_FATE, &q, err, "ti", event_id, now));
     TRY(query_next(l, &q, err));
-    col_copy(&q, 0, ret->name, sizeof ret->name);
-    col_copy(&q, 1, ret->reason, sizeof ret->reason);
+    read_fate(&q, ret);
     return RC_OK;
+}
+
+enum rc inbox_waiting(struct ledger *l, int64_t src_no, struct inbox_waiting *ret, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    TRY(query_open(l, Q_INBOX_WAITING, &q, err, "i", src_no));
+    TRY(query_next(l, &q, err));
+    *ret = (struct inbox_waiting){.attempts = col_i64(&q, 1), .next_at = col_i64(&q, 2)};
+    col_copy(&q, 0, ret->reason, sizeof ret->reason);
+    return RC_OK;
+}
+
+enum rc inbox_entries(struct ledger *l, const char *event_id, int64_t now, inbox_entry_fn *fn,
+                      void *ctx, struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_INBOX_ENTRY_FATES, &q, err, "ti", event_id, now));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        struct inbox_entry e = {0};
+        read_fate(&q, &e.fate);
+        col_copy(&q, 3, e.event_id, sizeof e.event_id);
+        col_copy(&q, 4, e.outcome, sizeof e.outcome);
+        col_copy(&q, 5, e.source_id, sizeof e.source_id);
+        TRY(fn(ctx, &e, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

@@ -119,8 +119,25 @@ MUST_CHECK enum rc inbox_each(struct ledger *l, const char *state, int64_t max, 
 /* What became of an event: promoted, noop, failed or rejected once it is done, else its state. */
 struct inbox_fate {
     char name[16], reason[64]; /* reason "" when absent */
+    bool open;                 /* a handler is at work on it, or would be at once */
 };
-MUST_CHECK enum rc inbox_fate(struct ledger *l, const char *event_id, struct inbox_fate *ret,
-                              struct err *err);
+MUST_CHECK enum rc inbox_fate(struct ledger *l, const char *event_id, int64_t now,
+                              struct inbox_fate *ret, struct err *err);
+/* What could not be taken in of a source at the last try, and is tried again. RC_NOT_FOUND: nothing. */
+struct inbox_waiting {
+    char reason[64];
+    int64_t attempts, next_at;
+};
+MUST_CHECK enum rc inbox_waiting(struct ledger *l, int64_t src_no, struct inbox_waiting *ret,
+                                 struct err *err);
+/* And of what the entries of a listing were given, since its event was taken in; nothing when the event
+ * is not a listing's. */
+struct inbox_entry {
+    char source_id[80], event_id[48], outcome[32];
+    struct inbox_fate fate;
+};
+typedef enum rc inbox_entry_fn(void *ctx, const struct inbox_entry *e, struct err *err);
+MUST_CHECK enum rc inbox_entries(struct ledger *l, const char *event_id, int64_t now,
+                                 inbox_entry_fn *fn, void *ctx, struct err *err);
 
 #endif

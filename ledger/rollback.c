@@ -17,7 +17,7 @@ static enum rc find_change(struct ledger *l, const char *delta_id, struct rollba
         rc = query_next(l, &q, err);
     }
     if (rc == RC_NOT_FOUND)
-        return err_set(err, rc, "delta", "no change has the delta %.60s", delta_id);
+        return err_set(err, rc, "delta", "no change has the delta %.*s", STR_CUT(delta_id, 200));
     TRY(rc);
     col_copy(&q, 0, p->run_id, sizeof p->run_id);
     p->src_no = col_i64(&q, 1);

@@ -228,14 +228,6 @@ enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct sourc
     return read_one(l, a, &q, ret, err);
 }
 
-enum rc source_by_url(struct ledger *l, struct arena *a, const char *url, struct source *ret,
-                      struct err *err)
-{
-    CLEANUP(query_close) struct query q = {0};
-    TRY(query_open(l, Q_SOURCE_BY_URL, &q, err, "t", url));
-    return read_one(l, a, &q, ret, err);
-}
-
 enum rc source_child(struct ledger *l, struct arena *a, int64_t parent_no, const char *entry,
                      struct source *ret, struct err *err)
 {
@@ -311,4 +303,24 @@ enum rc source_each_child(struct ledger *l, int64_t parent_no, source_fn *fn, vo
                           struct err *err)
 {
     return walk(l, &(struct walk){.parent_no = parent_no}, fn, ctx, err);
+}
+
+enum rc source_each_by_url(struct ledger *l, const char *url, source_fn *fn, void *ctx,
+                           struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    CLEANUP(arena_release) struct arena a;
+    struct source s;
+    enum rc rc = RC_OK;
+    int64_t n = 0;
+    arena_init(&a, PAGE_ARENA);
+    TRY(query_open(l, Q_SOURCE_BY_URL, &q, err, "t", url));
+    for (; (rc = query_next(l, &q, err)) == RC_OK; n++) {
+        arena_reset(&a);
+        TRY(source_from_row(&a, &q, &s, err));
+        TRY(fn(ctx, &s, err));
+    }
+    return rc == RC_NOT_FOUND && n > 0 ? RC_OK
+           : rc == RC_NOT_FOUND        ? err_set(err, rc, "source", "no such source")
+                                       : rc;
 }

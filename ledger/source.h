@@ -56,6 +56,9 @@ struct source_header {
 };
 /* The name of the secret that is its value, or NULL when the value is literal. */
 const char *source_header_secret(const struct source_header *h);
+/* The first parameter of the address that credentials go by (secret_names.def), in ret; false: none. */
+#define SOURCE_PARAM_MAX 64
+bool source_url_secret(const char *url, char ret[SOURCE_PARAM_MAX]);
 
 /* manifest{}: how a listing is read; "" when absent. */
 struct source_manifest {
@@ -146,11 +149,13 @@ MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *i
                                 struct source *ret, struct err *err);
 MUST_CHECK enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,
                                 struct err *err);
-MUST_CHECK enum rc source_by_url(struct ledger *l, struct arena *a, const char *url,
-                                 struct source *ret, struct err *err);
+/* All with this address, those that are watched first; fn only collects, as the read is open. RC_NOT_FOUND:
+ * there is none. */
+typedef enum rc source_fn(void *ctx, const struct source *s, struct err *err);
+MUST_CHECK enum rc source_each_by_url(struct ledger *l, const char *url, source_fn *fn, void *ctx,
+                                      struct err *err);
 /* Calls fn for every source in number order after `after_no`; fn returns RC_OK to go on. The
  * source and its strings are valid during the call only. Several statements may run inside. */
-typedef enum rc source_fn(void *ctx, const struct source *s, struct err *err);
 MUST_CHECK enum rc source_each(struct ledger *l, int64_t after_no, source_fn *fn, void *ctx,
                                struct err *err);
 

@@ -152,10 +152,54 @@ static enum rc check_secret_name(const char *name, const char *field, struct err
                    SECRET_NAME_MAX);
 }
 
+static bool is_named(const char *const *names, size_t n, struct str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(name, str_of(names[i])))
+            return true;
+    return false;
+}
+
+static bool is_secret_header(const char *name)
+{
+    static const char *const names[] = {
+#define HEADER(name) name,
+#define PARAM(name)
+#include "ledger/secret_names.def"
+#undef HEADER
+#undef PARAM
+    };
+    return is_named(names, ARRAY_LEN(names), str_of(name));
+}
+
+bool source_url_secret(const char *url, char ret[SOURCE_PARAM_MAX])
+{
+    static const char *const names[] = {
+#define HEADER(name)
+#define PARAM(name) name,
+#include "ledger/secret_names.def"
+#undef HEADER
+#undef PARAM
+    };
+    const char *query = strchr(url, '?');
+    struct str rest = str_of(query ? query + 1 : ""), pair, name;
+    while (str_next(&rest, '&', &pair)) {
+        (void)str_next(&pair, '=', &name);
+        if (!is_named(names, ARRAY_LEN(names), name))
+            continue;
+        snprintf(ret, SOURCE_PARAM_MAX, "%.*s", STR_FMT(name));
+        return true;
+    }
+    return false;
+}
+
 static enum rc check_headers(const struct source *s, struct err *err)
 {
     for (size_t i = 0; i < s->n_headers; i++) {
         const struct source_header *h = &s->headers[i];
+        if (is_secret_header(h->name) && !source_header_secret(h))
+            return err_set(err, RC_INVALID, "headers",
+                           "%s must be \"secret:name\": put its value into secrets/name", h->name);
         if (is_one_of(h->name, not_settable, ARRAY_LEN(not_settable)))
             return err_set(err, RC_INVALID, "headers", "%s is set by Freshet itself: leave it out",
                            h->name);

@@ -100,7 +100,10 @@ static void not_published_yet(void **state)
     health_judge(&f, NOW, &h);
     assert_int_equal(h.state, HEALTH_gone);
     assert_non_null(strstr(h.reason, "Not published yet"));
-    assert_non_null(strstr(h.reason, "last 2 checks"));
+    assert_non_null(strstr(h.reason, "the last 2 checks failed, the last as gone, and nothing"));
+    f.failures = 1;
+    health_judge(&f, NOW, &h);
+    assert_non_null(strstr(h.reason, "the last check ended as gone, and nothing"));
 }
 
 /* On demand only is not late, but never looked at is told all the same. */
@@ -139,7 +142,7 @@ static void reasons_do_not_age(void **state)
     health_judge(&f, NOW, &a);
     health_judge(&f, NOW + 100 * DAY_MS, &b);
     assert_string_equal(a.reason, b.reason);
-    assert_non_null(strstr(a.reason, "last 2 checks ended as unavailable"));
+    assert_non_null(strstr(a.reason, "The last 2 checks failed, the last as unavailable;"));
     assert_null(strstr(a.reason, ".000"));
 }
 

@@ -74,6 +74,8 @@ static void slips_are_refused_by_name(void **state)
          "\"sha256//0123456789012345678901234567890123456789012=\"",
          "pin_sha256"},
         {"\"headers\":{\"host\":\"y.org\"}", "headers"},
+        {"\"headers\":{\"X-GitLab-Token\":\"x\"}", "headers"},
+        {"\"headers\":{\"apikey\":\"x\"}", "headers"},
         {"\"headers\":{\"If-None-Match\":\"x\"}", "headers"},
         {"\"headers\":{\"Range\":\"bytes=0-1\"}", "headers"},
         {"\"headers\":{\"X-Key\":\"secret:../ledger.db\"}", "headers"},

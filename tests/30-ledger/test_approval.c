@@ -96,7 +96,7 @@ static void rejection_by_intake_is_carried_out_by_a_handler(void **state)
 static void assert_superseded(const char *event)
 {
     struct inbox_fate fate;
-    OK(inbox_fate(led, event, &fate, &fix_err));
+    OK(inbox_fate(led, event, clock_now(), &fate, &fix_err));
     assert_string_equal(fate.name, "noop");
     assert_string_equal(fate.reason, "SUPERSEDED");
     assert_string_equal(change_of(event).status, "rolled_back");

@@ -595,7 +595,9 @@ static void vintage_declared_by_hand_stays(void **state)
 {
     struct source s = declare(template_json("public"));
     (void)state;
-    struct source hand = add_source("cd-2026", "public");
+    struct source hand = declare(arena_printf(
+        &fix_arena, "{\"id\":\"cd-2026\",\"url\":\"http://127.0.0.1:%d/2026/cd_2026.json\"}",
+        server.port));
     vintage(&s, "2026");
     assert_int_equal(drain().noop, 1);
     assert_int_equal(children(&s), 0);
@@ -605,6 +607,25 @@ static void vintage_declared_by_hand_stays(void **state)
     struct source now;
     OK(source_by_no(led, &fix_arena, hand.no, &now, &fix_err));
     assert_int_equal(now.parent_no, 0);
+}
+
+/* An id that is taken by something else leaves no vintage unwatched. */
+static void vintage_whose_id_is_taken_gets_another(void **state)
+{
+    struct source s = declare(template_json("public"));
+    (void)state;
+    struct source other = add_source("cd-2026", "public");
+    vintage(&s, "2026");
+    assert_int_equal(drain().noop, 1);
+    struct source c = child_of(&s, "2026");
+    assert_true(str_starts(str_of(c.id), STR("cd-2026-")));
+    assert_int_equal(strlen(c.id), strlen("cd-2026-12345678"));
+    assert_true(str_ends(str_of(c.url), STR("/2026/cd_2026.json")));
+    OK(source_by_no(led, &fix_arena, other.no, &other, &fix_err));
+    assert_int_equal(other.parent_no, 0);
+    vintage(&s, "2027");
+    assert_int_equal(drain().noop, 1);
+    assert_string_equal(child_of(&s, "2027").id, "cd-2027");
 }
 
 static void vintages_follow_their_template(void **state)
@@ -649,6 +670,7 @@ int main(void)
                                        T(vintages_are_opened_once),
                                        T(odd_vintages_open_nothing),
                                        T(vintage_declared_by_hand_stays),
+                                       T(vintage_whose_id_is_taken_gets_another),
                                        T(vintages_follow_their_template)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,8 +118,64 @@ has "what was refused before it was sent" "$out" '^Outcome: blocked'
 for _ in 1 2 3 4; do freshet check source people >/dev/null; done
 has "an ETag that flaps" "$(freshet source show people)" 'ETag is unreliable'
 freshet check source lines >/dev/null
-has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD does not work here'
+has "HEAD refused" "$(freshet source show lines)" '^learned  *HEAD is of no use here'
+freshet source add --id constant --url "$u/check/constant.json"
+freshet check source constant >/dev/null
+advance /check/constant.json
+freshet check source constant >/dev/null
+run 0 freshet source show constant
+has "an ETag that stays while bytes move" "$out" 'Its ETag is unreliable: it stayed when the bytes moved'
+has "a date that stays" "$out" 'Its Last-Modified is not used'
+has "then every check reads all" "$out" 'every check reads the whole object'
+lacks "and none is an audit" "$out" 'audit'
+is "both as JSON" "$(freshet source show constant --json | jq -c '.state | [.etag_doubt, .etag_flaps, .date_doubted]')" '["constant",0,true]'
+has "and beside a check" "$(freshet check source constant --explain)" 'date_doubted  *yes'
+freshet source add --id dated --url "$u/check/dated.json"
+freshet check source dated >/dev/null
+has "an audit without an ETag" "$(freshet source show dated)" 'The next audit reads all bytes in 20 checks'
 is "as JSON" "$(freshet source show lines --json | jq -c '[(.learned | length) > 0, .state.head_refused]')" '[true,true]'
+
+terminal 100 "$B/freshet check source barred"
+has "what a policy forbids is told by its rule" "$(seen)" 'blocked: 1 http only for hosts in allow_hosts (barred)'
+
+# ---- several with one address ----------------------------------------------------------------------
+freshet source add --id one --url "$u/check/same.json" && freshet source add --id two --url "$u/check/same.json"
+run 0 freshet check url "$u/check/same.json" --json
+is "all with the address" "$(echo "$out" | jq -r '[.results[].source_id] | sort | join(" ")')" 'one two'
+run 1 freshet check url "$u/check/same.json" --explain
+has "one is explained" "$err" '2 sources have this address'
+freshet source retire one
+run 0 freshet check url "$u/check/same.json" --json
+is "those that are watched" "$(echo "$out" | jq -r '[.results[].source_id] | join(" ")')" 'two'
+freshet source retire two
+run 1 freshet check url "$u/check/same.json"
+has "why not, when none is" "$err" 'is retired'
+
+# ---- a host that is left alone: nothing is sent, so nothing is known of its sources -----------------
+freshet init "$work/spare" >/dev/null
+spare() { freshet -C "$work/spare" "$@"; }
+spare config set allow_hosts "[\"127.0.0.1:$port\"]"
+spare source add --id good --url "$u/check/plain.json"
+spare source add --id unseen --url "$u/check/dated.json"
+spare source add --id asks --url "$u/check/later.json"
+spare source add --id years --url "$u/check/{year}.json" --trigger '{"type":"annual","month":1,"through":12}'
+spare check source good >/dev/null
+spare check source asks >/dev/null
+was=$(spare source show good --json | jq -c '[.state.checked_at, .state.last_outcome, .state.etag]')
+run 0 spare check source good --explain
+has "what was not sent is told so" "$out" '^   nothing was sent$'
+lacks "and no header of it" "$out" 'If-None-Match'
+has "with the outcome" "$out" '^Outcome: rate_limited'
+run 1 spare check source good --exit-code --json
+is "the look is recorded as what it was" "$(spare source show good --json | jq -c '[.latest_checks[] | [.outcome, .attempts]]')" '[["rate_limited",0],["rate_limited",0],["new",1]]'
+is "the source is what it was" "$(spare source show good --json | jq -c '[.state.checked_at, .state.last_outcome, .state.etag]')" "$was"
+is "no failure and no breach" "$(spare source show good --json | jq -c '[.state.failures, .state.checks, .health.state, .health.breach]')" '[0,3,"ok",false]'
+is "but it is looked at again later" "$(spare source show good --json | jq '.state.next_check_at > .state.checked_at')" true
+spare check source unseen >/dev/null
+is "what was never asked was never checked" "$(spare source show unseen --json | jq -r .health.state)" never_checked
+is "who asked fails" "$(spare source show asks --json | jq -c '[.health.state, .state.failures]')" '["failing",1]'
+spare check source years >/dev/null
+is "costs: two checks were requests, so two are compared with" "$(spare costs --json | jq -c '.years[0] | [.checks, .requests, .batch_requests]')" '[2,2,2]'
 
 # ---- a clock that was ahead ------------------------------------------------------------------------
 freshet source add --id jumped --url "$u/check/plain.json" --trigger '{"type":"interval","seconds":3600}'
@@ -209,6 +265,9 @@ advance /check/hint.json
 terminal 100 "$B/freshet check source hint"
 has "nobody works: how to" "$(seen)" 'Promote it with: freshet work'
 lacks "no colour ends that did not begin" "$(printf '%s' "$out" | grep ' checked\| new:\| changed:')" "^  *[0-9]* [a-z]*$esc"
+terminal 100 "$B/freshet check all 2>$work/apart"
+has "a person is told" "$(cat "$work/apart")" ' checked in '
+lacks "a stream that is no terminal has no colours" "$(cat "$work/apart")" "$esc"
 advance /check/hint.json
 terminal 100 "flock $FRESHET_DIR/run/worker-0.lock $B/freshet check source hint"
 lacks "a handler runs: it will" "$(seen)" 'Promote it with'

@@ -119,8 +119,23 @@ has "a secret that is not there is a warning" "$err" '^freshet: source add: head
 printf 'k' >"$work/piped/secrets/up-key"
 run 0 freshet -C "$work/piped" source set lock --trigger '{"type":"manual"}'
 is "and none when it is there" "$err" ''
+run 1 freshet source add --id x --url "$u/x" --header 'private-token: canary'
+has "other names of credentials, too" "$err" 'private-token must be "secret:name"'
+lacks "and not repeated either" "$err" 'canary'
+run 0 freshet -C "$work/piped" source add --id query --url 'https://data.example/x?f=json&API_KEY=canary'
+has "a credential in an address is warned of" "$err" '^freshet: source add: query: url: the value of API_KEY is kept .*`headers` with "secret:name"'
+lacks "without its value" "$err" 'canary'
+printf 'id,url\nquery2,https://data.example/y?X-Amz-Signature=canary\n' >"$work/query.csv"
+run 0 freshet -C "$work/piped" source import "$work/query.csv"
+has "also by an import" "$err" '^freshet: source import: query2: url: the value of X-Amz-Signature'
+run 0 freshet -C "$work/piped" source set query --url 'https://data.example/x?f=json&monkey=1'
+is "and not when it has none" "$err" ''
 run 0 freshet source show a
 has "show" "$out" "^url  *$u/cli/a.json"
+run 0 freshet -C "$work/piped" source set query --max-interval-s 9000 --sweep-days 3 --header 'X-Plain: open' --feature-key GEOID
+run 0 freshet -C "$work/piped" source show query
+is "and all that was declared" "$(printf '%s\n' "$out" | grep -E '^(max_interval_s|sweep_days|feature_key|headers) ' | tr -s ' ' | tr '\n' ';')" \
+    'feature_key GEOID;max_interval_s 9000;sweep_days 3;headers X-Plain;'
 run 1 freshet source show nope
 has "unknown source: the way is named" "$err" "no source 'nope'. See: freshet source list"
 run 0 freshet source set a --freshness-days 7 --json
@@ -177,12 +192,23 @@ run 1 freshet source import "$work/twice.json" --json
 is "errors as JSON" "$(echo "$out" | jq -c '[.wrong_rows, (.errors[] | [.row, .field])]')" '[2,[1,"id"],[2,"title"]]'
 has "with their texts" "$out" 'is the id of \[0\] as well'
 is "and nothing beside" "$err" ''
+awk 'BEGIN { print "id,url"; for (i = 0; i < 1100; i++) printf "w-%d,nowhere\n", i }' >"$work/many.csv"
+run 1 freshet source import "$work/many.csv" --json
+is "as JSON a thousand wrong rows are named" "$(echo "$out" | jq -c '[.wrong_rows, (.errors | length), .errors[999].row]')" '[1100,1000,1001]'
+run 1 freshet source import "$work/many.csv"
+has "else twenty" "$err" '^freshet: many.csv: 1080 more like these'
 printf 'id;url\nd1;%s/1\n' "$u" >"$work/semi.csv"
 run 1 freshet source import "$work/semi.csv"
 has "semicolons are named on line 1" "$err" '^freshet: semi.csv:1: fields are separated by commas'
 printf 'id,url,title\nlatin,https://example.org/l,M\374ller\n' > "$work/latin.csv"
 run 1 freshet source import "$work/latin.csv"
 has "a cell that is not UTF-8 is named" "$err" '^freshet: latin.csv:2: title: is not UTF-8'
+printf 'id,url,sensitivity\ntrunc1,https://example.org/t1,restricted\ntrunc2,https://example.or' >"$work/cut.csv"
+run 1 freshet source import "$work/cut.csv"
+has "half a row is refused: the file may be cut off" "$err" '^freshet: cut.csv:3: has 2 cells, but the header row has 3'
+printf 'id,url\nwide,https://example.org/w,more\n' >"$work/wide.csv"
+run 1 freshet source import "$work/wide.csv"
+has "and so is a row with too many" "$err" '^freshet: wide.csv:2: has 3 cells, but the header row has 2'
 run 1 freshet source import "$work/none.json"
 run 0 freshet source retire c1
 run 0 freshet source retire c2

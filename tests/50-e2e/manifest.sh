@@ -4,7 +4,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/50-e2e/lib.sh
-start_upstream --scenario tests/20-scenarios/manifest-s3.json --scenario tests/20-scenarios/manifest-html.json
+start_upstream --scenario tests/20-scenarios/manifest-s3.json --scenario tests/20-scenarios/manifest-html.json \
+    --scenario tests/50-e2e/manifest.json
 dir=$work/i
 FRESHET_DIR=$dir
 export FRESHET_DIR
@@ -59,4 +60,28 @@ is "and both sides" "$(echo "$out" | jq -c '.changes[0]|[.old.size,.new.size]')"
 sed 's/cd116/cd117/' "$work/old.json" >"$work/forged.json"
 run 1 freshet manifest diff "$work/old.json" "$work/forged.json"
 has "a forged listing is noticed, and named" "$err" 'checksum: .*forged.json'
+# ---- check --wait goes on to the entries --------------------------------------------------------
+freshet source add --id l --url "$u/wait/list.json" --detector manifest
+run 3 freshet check source l --wait --exit-code --json
+is "what its listing names is taken in" "$(echo "$out" | jq -c '[.checked, (.entries[] | [.source_id, .outcome, .result])]')" \
+    '[1,["l-a-json","new","promoted"],["l-b-json","new","promoted"],["l-c-json","new","promoted"],["l-d-json","new","promoted"]]'
+run 0 freshet check source l --wait --exit-code --json
+is "and nothing when nothing moved" "$(echo "$out" | jq -c .entries)" '[]'
+cp -r "$dir" "$work/j"
+advance /wait/list.json
+advance /wait/b.json
+run 1 freshet check source l --wait --exit-code --json
+is "an entry that could not be taken in is told, and is exit 1" "$(echo "$out" | jq -c '.entries | sort_by(.source_id)[] | [.source_id, .outcome, .deleted, .result, .reason]' | tr '\n' ' ')" \
+    '["l-a-json","gone",true,"promoted",null] ["l-b-json","changed",false,"ready","GONE"] ["l-c-json","gone",true,"promoted",null] ["l-d-json","gone",true,"promoted",null] '
+has "in words" "$err" '1 of what was found could not be taken in, or not yet'
+is "the list says how each stands" "$(freshet source list | awk -F '\t' '$1 ~ /^l-/ { print $1 " " $3 }' | tr '\n' ';')" \
+    'l-a-json not listed;l-b-json to retry GONE;l-c-json not listed;l-d-json not listed;'
+has "and so does its card" "$(freshet source show l-b-json)" '^not taken in  *GONE, tried 1 time; again at 20'
+is "also as JSON" "$(freshet source show l-b-json --json | jq -c '.not_taken_in | [.reason, .attempts]')" '["GONE",1]'
+said=$(TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=1 script -qec "stty cols 120; $B/freshet -C $work/j check source l --wait" /dev/null </dev/null | tr -d '\r')
+has "deletions are named" "$said" '^ *3 deleted upstream: l-a-json, l-c-json, l-d-json$'
+has "what moved is named" "$said" '^ *1 entry new or changed: l-b-json$'
+has "and what became of all" "$said" 'Taken in: 4 promoted (such as l), 1 to retry GONE (l-b-json)'
+is "deletions first" "$(printf '%s\n' "$said" | grep -n -e 'deleted upstream' -e ' found: l' | sed 's/^[0-9]*: *[0-9]* //' | tr '\n' ' ')" \
+    'deleted upstream: l-a-json, l-c-json, l-d-json found: l '
 summary

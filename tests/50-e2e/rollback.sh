@@ -45,7 +45,14 @@ has "a reason is needed" "$err" '\-\-reason'
 run 2 freshet rollback --reason x
 run 1 freshet rollback dlt_nonsense --reason x
 has "an unknown delta is named" "$err" 'no change has the delta dlt_nonsense'
-run 0 freshet rollback "$delta" --reason 'wrong lines' --json
+ref=$(freshet changes --json | jq -r '.results[0].delta_manifest_ref')
+has "the feed gives a link" "$ref" "^http.*/deltas/$delta\$"
+run 0 freshet diff "$ref"
+has "diff takes it" "$out" "$delta"
+unknown=https://elsewhere.example/a/deltas/dlt_01234567-89ab-7cde-8f01-23456789abcd
+run 1 freshet rollback "$unknown/?f=json#x" --reason x
+has "an id is told whole" "$err" 'no change has the delta dlt_01234567-89ab-7cde-8f01-23456789abcd'
+run 0 freshet rollback "$ref" --reason 'wrong lines' --json
 is "it says what came of it" "$(echo "$out" | jq -r '[.state, .source_id, .delta] | join(" ")')" "done a $delta"
 event=$(echo "$out" | jq -r .change_event_id)
 is "the bytes are back" "$(bytes_of a)" "$(digest '{"v":"A"}')"

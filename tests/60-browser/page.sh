@@ -67,7 +67,7 @@ is "a badge per source, each with its state in words" "$(count page 'class="stat
 # How its checks go stands in each card whose health is public; one of the demo's upstreams is broken.
 is "health of every source that shows it" "$(tr '\n' ' ' <"$work/page.html" | grep -o 'class="shape" aria-hidden="true">\(✓\|!\)</span>[A-Z][a-z ]*\. ' | wc -l | tr -d ' ')" \
     "$(curl -s "$base/sources?limit=1000" | jq '[.results[] | select(.health)] | length')"
-has "a breach says why" "$page" '! Checks fail. The last [0-9]* *checks\{0,1\} ended as [a-z_]*; last good answer: '
+has "a breach says why" "$page" '! Checks fail. The last [0-9]* *checks\{0,1\} \(ended\|failed, the last\) as [a-z_]*; last good answer: '
 lacks "it is not stuck at loading" "$page" 'Loading…'
 lacks "no sovereign source" "$(cat "$work/page.html")" 'meadow-river'
 lacks "no restricted address" "$(cat "$work/page.html")" 'archaeological-sites.geojson'
