@@ -16,6 +16,7 @@
 #define STREAM_HEADERS_MAX (SOURCE_HEADERS_MAX + 3)
 #define STREAM_BYTES_MAX INT64_MAX
 #define BEYOND_MAX 64 /* recorded at a time */
+#define BECAUSE "event"
 #define BEYOND "it is beyond max_streams"
 #define WAITS                                                                                      \
     "it waits for a connection" /* no try has ended yet: nobody answers, or it is not its turn */
@@ -37,7 +38,7 @@ struct stream {
     bool vague;        /* the ledger says WAITS of it */
     int64_t at;        /* WAITING: until; OPEN: since. clock_mono */
     int64_t closed_at; /* since when it is not open, clock_mono */
-    int64_t look_at, look_pause_ms; /* invariant 6: no look for an event before; clock_mono */
+    int64_t looked_at, look_pause_ms; /* invariant 6: the last look for an event, clock_mono */
     int tries;
     char note[200]; /* why it is not open */
 };
@@ -99,6 +100,8 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
     s->state = OPEN;
     s->at = clock_mono();
     s->wants_look = true;
+    if (s->look_pause_ms > STREAMS_LOOK_MIN_MS)
+        s->look_pause_ms = STREAMS_LOOK_MIN_MS;
     sse_restart(&s->sse);
     return RC_OK;
 }
@@ -351,11 +354,11 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     if (s->state == OPEN && s->known != UP)
         TRY(record(s, true, err));
     TRY(watch_down(s, err));
-    if (!d || !s->wants_look || clock_mono() < s->look_at)
+    if (!d || !s->wants_look || clock_mono() < s->looked_at + s->look_pause_ms)
         return RC_OK;
     if (detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
-    TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
+    TRY(detect_add_some(d, &s->src_no, 1, BECAUSE, 0, &n, &full, err));
     s->wants_look = n == 0 || full > 0;
     return RC_OK;
 }
@@ -388,7 +391,7 @@ static void pause_looks(struct stream *s, enum outcome o)
     if (ms < STREAMS_LOOK_MIN_MS)
         ms = STREAMS_LOOK_MIN_MS;
     s->look_pause_ms = ms < STREAMS_LOOK_MAX_MS ? ms : STREAMS_LOOK_MAX_MS;
-    s->look_at = clock_mono() + s->look_pause_ms;
+    s->looked_at = clock_mono();
 }
 
 /* A check that began while the stream was open has planned for that. */
@@ -400,7 +403,8 @@ void streams_checked(struct streams *all, const struct check_result *r)
         return;
     if (r->streaming && s->known == DOWN)
         s->known = NOTHING;
-    pause_looks(s, r->outcome);
+    if (strcmp(r->due_because, BECAUSE) == 0)
+        pause_looks(s, r->outcome);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -348,6 +348,27 @@ static void events_without_end(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
+/* N6: polls of an outage say nothing of events; after it an event is looked at as soon as before. */
+static void an_outage_delays_no_look(void **state)
+{
+    struct route r = {.path = "/events", .manner = DRIP, .uses = -1};
+    (void)state;
+    settings("\"stream_quiet_s\":6");
+    stream_says(CUT, 1, "HTTP/1.1 503 Later\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno");
+    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
+    snprintf(r.more, sizeof r.more, ":%700s\nid: 9\ndata: x\n\n", ""); /* it comes after 3 s */
+    server_add(&other, r);
+    struct source s = streamed("/a", OFTEN);
+    t.pid = start();
+    await(stream_is(&s, false));
+    await(stream_is(&s, true));
+    int64_t from = clock_mono();
+    assert_true(checks(&s) >= 4);
+    await(cursor_is(&s, "9"));
+    assert_true(clock_mono() - from < 9000);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 /* N3 */
 static void retry_is_the_least_pause(void **state)
 {
@@ -380,6 +401,7 @@ int main(void)
         TEST(down_while_it_waits_for_a_connection),
         TEST(nothing_is_up_at_the_start),
         TEST(events_without_end),
+        TEST(an_outage_delays_no_look),
         cmocka_unit_test(retry_is_the_least_pause),
     };
     alarm(10 * LIMIT_MS / 1000);
