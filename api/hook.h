@@ -48,6 +48,9 @@ enum hook_what {
 /* One event in our words. */
 struct hook_event {
     struct str id; /* the provider's id of the event; .n 0: none, the sha256 of the body serves */
+    /* The proof does not cover the id: under it anybody may repeat what was signed for another event. So
+     * what is told under it with other bytes is another event, and no conflict. */
+    bool loose_id;
     struct str
         object; /* what it is about (bucket/key, subject), "" when the source is one object */
     struct str sequence; /* orders the events of one object, compared as padded text; "" for none */

@@ -223,23 +223,31 @@ static void digest_of(const struct work *k, const struct hook_event *e, struct s
     }
 }
 
+/* The name under which an event is remembered. */
+static struct str name_of(struct req *r, const struct hook_event *e, const struct sha256 *digest)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(digest, hex);
+    if (e->id.n == 0)
+        return str_of(arena_strdup(r->arena, hex));
+    if (!e->loose_id)
+        return kept(r, e->id);
+    char *both = arena_printf(r->arena, "%.*s %s", STR_FMT(e->id), hex);
+    return both ? kept(r, str_of(both)) : STR("");
+}
+
 static enum rc take_event(struct req *r, struct work *k, const struct hook_event *e,
                           struct err *err)
 {
-    char hex[SHA256_HEX];
     int64_t keep_days = k->adapter->retry_days + KEEP_MARGIN_DAYS;
-    struct push_event p = {.id = kept(r, e->id),
-                           .object = kept(r, e->object),
+    struct push_event p = {.object = kept(r, e->object),
                            .sequence = kept(r, e->sequence),
                            .version = kept(r, e->version),
                            .after = kept(r, e->after),
                            .look = e->what == HOOK_GONE,
                            .keep_until = r->now + keep_days * DAY_MS};
     digest_of(k, e, &p.digest);
-    if (p.id.n == 0) {
-        sha256_hex(&p.digest, hex);
-        p.id = str_of(arena_strdup(r->arena, hex));
-    }
+    p.id = name_of(r, e, &p.digest);
     if (p.id.n == 0)
         return err_set(err, RC_NOMEM, "", "no memory for an event");
     k->events[k->n_events++] = p;

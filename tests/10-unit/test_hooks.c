@@ -215,6 +215,7 @@ static void github_events(void **state)
     struct hook_reading *r = read_it(&hook_github, &h, RC_OK);
     assert_int_equal(r->n_events, 1);
     assert_str(r->events[0].id, "guid-1");
+    assert_true(r->events[0].loose_id);
     assert_str(r->events[0].version, "c0ffee");
     assert_int_equal(r->events[0].what, HOOK_CHANGED);
     options(&h, "{\"events\":\"release workflow_run\"}");
@@ -361,6 +362,7 @@ static void hmac_times_and_ids(void **state)
     options(&h, "{\"timestamp_header\":\"X-Time\",\"id\":\"/e/n\"}");
     assert_rc(verify(&hook_hmac, &h), RC_OK);
     assert_str(read_it(&hook_hmac, &h, RC_OK)->events[0].id, "17");
+    assert_false(read_it(&hook_hmac, &h, RC_OK)->events[0].loose_id);
     h.d.now -= 301000;
     assert_rc(verify(&hook_hmac, &h), RC_UNAUTHORIZED);
     options(&h, "{\"id\":\"/nothing\"}");
@@ -369,6 +371,7 @@ static void hmac_times_and_ids(void **state)
     (void)read_it(&hook_hmac, &h, RC_INVALID);
     header(&h, "X_EVENT", "e-1");
     assert_str(read_it(&hook_hmac, &h, RC_OK)->events[0].id, "e-1");
+    assert_true(read_it(&hook_hmac, &h, RC_OK)->events[0].loose_id);
 }
 
 static void every_live_secret_counts_and_no_other(void **state)

@@ -25,6 +25,8 @@ static const char *options_of(const char *adapter)
         return "{\"topic_arns\":[\"arn:aws:sns:us-east-1:123456789012:maps\"]}";
     if (strcmp(adapter, "gcs") == 0)
         return "{\"audience\":\"https://x.example\",\"email\":\"push@x.example\"}";
+    if (strcmp(adapter, "hmac") == 0)
+        return "{\"id\":\"/id\"}";
     return "{}";
 }
 
@@ -55,6 +57,7 @@ static int make_hooks(void **state)
     (void)declare_pushed("closed", "restricted", "github");
     (void)declare_pushed("canary-sov-pushed", "sovereign", "github");
     (void)declare_pushed("talk", "public", "slack");
+    (void)declare_pushed("own", "public", "hmac");
     struct source old = declare_pushed("old", "public", "github");
     OK(ledger_begin(led, &fix_err));
     OK(source_retire(led, old.no, clock_now(), &fix_err));
@@ -106,6 +109,18 @@ static int told(const char *source, const char *key, const char *id, const char 
     return status;
 }
 
+/* To `own`, whose ids are in the body and so signed. */
+static struct answer deliver_own(const char *body)
+{
+    const char *mac = strchr(signature(KEY, body), '=') + sizeof "sha256=";
+    return ask_at(intake_sock,
+                  &(struct ask){.method = "POST",
+                                .path = "/hooks/own",
+                                .type = "application/json",
+                                .body = body,
+                                .headers = {arena_printf(&fix_arena, "HTTP_X_SIGNATURE=%s", mac)}});
+}
+
 static int64_t candidates(void)
 {
     return sql_number(
@@ -135,12 +150,36 @@ static void a_delivery_is_taken_once(void **state)
     assert_non_null(strstr(a.body, "\"duplicates\":1"));
     answer_free(&a);
     assert_int_equal(rows(), written);
-    a = deliver("open", KEY, "d-1", body_of(++sent));
+    assert_int_equal(candidates(), before + 1);
+}
+
+static void the_same_id_with_another_body_is_put_aside(void **state)
+{
+    int64_t before = candidates();
+    (void)state;
+    struct answer a = deliver_own("{\"id\":\"c-1\"}");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    a = deliver_own("{\"id\":\"c-1\",\"n\":2}");
     assert_int_equal(a.status, 409);
     assert_non_null(strstr(a.body, "\"code\":\"CONFLICT\""));
     answer_free(&a);
     assert_int_equal(candidates(), before + 1);
-    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'd-1'"), 1);
+    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'c-1'"), 1);
+}
+
+/* What was signed, repeated under the id of an event to come, is no obstacle to that event. */
+static void nobody_takes_an_id_that_is_not_signed(void **state)
+{
+    const char *seen = body_of(++sent), *next = body_of(++sent);
+    int64_t before = rows(), conflicts = sql_number("SELECT count(*) FROM push_conflicts");
+    (void)state;
+    assert_int_equal(told("open", KEY, "i-1", seen), 202);
+    assert_int_equal(told("open", KEY, "i-2", seen), 202); /* a look more */
+    assert_int_equal(told("open", KEY, "i-2", next), 202);
+    assert_int_equal(told("open", KEY, "i-2", next), 200);
+    assert_true(rows() > before);
+    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts"), conflicts);
 }
 
 static void what_cannot_be_right_is_refused(void **state)
@@ -413,10 +452,16 @@ static void nothing_secret_is_kept(void **state)
     char path[192];
     static char log[1u << 20];
     const char *body = "{\"after\":\"canary-in-the-body\"}";
+    static const char *const own[] = {"{\"id\":\"c-2\",\"x\":\"canary-in-the-body\"}",
+                                      "{\"id\":\"c-2\"}", NULL};
     (void)state;
     assert_int_equal(told("open", KEY, "s-1", body), 202);
     assert_int_equal(told("open", NULL, "s-2", body), 401);
-    assert_int_equal(told("open", KEY, "s-1", "{\"after\":\"canary-in-another\"}"), 409);
+    for (const char *const *b = own; *b; b++) {
+        struct answer a = deliver_own(*b);
+        assert_int_equal(a.status, b == own ? 202 : 409);
+        answer_free(&a);
+    }
     snprintf(path, sizeof path, "%s/log/intake.log", fix_dir);
     unit_read(path, log, sizeof log);
     assert_non_null(strstr(log, "hook.conflict"));
@@ -479,6 +524,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup(f, empty_inbox)
         TEST(a_delivery_is_taken_once),
+        TEST(the_same_id_with_another_body_is_put_aside),
+        TEST(nobody_takes_an_id_that_is_not_signed),
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
         TEST(nor_by_what_a_body_costs),
