@@ -77,7 +77,9 @@ struct hook_reading {
     size_t n_events;
     struct str reply, reply_type; /* HOOK_HANDSHAKE */
     struct str reply_headers;     /* whole header lines with CRLF, e.g. WebHook-Allowed-Origin */
-    struct str confirm_url; /* HOOK_CONFIRM: already checked against the adapter's host rule */
+    struct str
+        confirm_url; /* HOOK_CONFIRM: already checked against the adapter's host rule; its one event
+                               tells a repeat */
 };
 
 struct hook_adapter {

@@ -247,8 +247,10 @@ static enum rc take_event(struct req *r, struct work *k, const struct hook_event
                            .look = e->what == HOOK_GONE,
                            .keep_until = r->now + keep_days * DAY_MS};
     digest_of(k, e, &p.digest);
+    if (k->reading.kind == HOOK_CONFIRM)
+        p.confirm = arena_str(r->arena, k->reading.confirm_url);
     p.id = name_of(r, e, &p.digest);
-    if (p.id.n == 0)
+    if (p.id.n == 0 || (k->reading.kind == HOOK_CONFIRM && !p.confirm))
         return err_set(err, RC_NOMEM, "", "no memory for an event");
     k->events[k->n_events++] = p;
     return RC_OK;
@@ -276,13 +278,19 @@ static enum rc sort_events(struct req *r, struct work *k, struct err *err)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
+/* Each by itself: `freshet queue conflicts` knows it by the id of the event. */
+static void log_conflict(const struct work *k, const struct push_event *e)
+{
+    char name[SOURCE_LOG_NAME_MAX], id[PUSH_ID_MAX + 1];
+    snprintf(id, sizeof id, "%.*s", STR_FMT(e->id));
+    log_event(LOG_ERROR, "hook.conflict", LOG_S("source", source_log_name(&k->source, name)),
+              LOG_S("adapter", k->adapter->name), LOG_S("event", is_withheld(k) ? "" : id));
+}
+
 /* No error of the transaction, which must keep the row that puts it aside. */
-static void say_conflict(struct req *r, struct resp *w, const struct work *k, size_t n)
+static void say_conflict(struct req *r, struct resp *w)
 {
     struct err err = {0};
-    char name[SOURCE_LOG_NAME_MAX];
-    log_event(LOG_ERROR, "hook.conflict", LOG_S("source", source_log_name(&k->source, name)),
-              LOG_S("adapter", k->adapter->name), LOG_I("events", (int64_t)n));
     (void)!err_set(&err, RC_CONFLICT, "",
                    "The id of this event was told before with another body. It was put aside and "
                    "is not applied.");
@@ -295,8 +303,7 @@ static void put_answer(const struct work *k, const size_t n[PUSH_ENDS], struct r
                                                  [PUSH_DUPLICATE] = "duplicates",
                                                  [PUSH_STALE] = "stale",
                                                  [PUSH_CONFLICT] = "conflicts"};
-    bool taken = n[PUSH_ACCEPTED] > 0 || k->reading.kind == HOOK_CONFIRM;
-    w->status = taken ? 202 : 200;
+    w->status = n[PUSH_ACCEPTED] > 0 ? 202 : 200;
     buf_byte(&w->body, '{');
     for (int i = 0; i < PUSH_ENDS; i++)
         put_number(&w->body, names[i], (int64_t)n[i]);
@@ -310,17 +317,16 @@ static enum rc write(struct req *r, struct resp *w, struct err *err)
     const struct work *k = w->later_ctx;
     size_t n[PUSH_ENDS];
     memcpy(n, k->n, sizeof n);
-    if (k->reading.kind == HOOK_CONFIRM)
-        TRY(push_confirm(r->ledger, &k->source, arena_str(r->arena, k->reading.confirm_url), r->now,
-                         err));
     for (size_t i = 0; i < k->n_events; i++) {
         enum push_end end;
         TRY(push_take(r->ledger, r->arena, &k->source, detector_of(k->adapter), &k->events[i],
                       r->now, &end, err));
         n[end]++;
+        if (end == PUSH_CONFLICT)
+            log_conflict(k, &k->events[i]);
     }
     if (n[PUSH_CONFLICT] > 0 && n[PUSH_ACCEPTED] == 0)
-        say_conflict(r, w, k, n[PUSH_CONFLICT]);
+        say_conflict(r, w);
     else
         put_answer(k, n, w);
     return RC_OK;
@@ -344,7 +350,7 @@ static enum rc take_in(struct req *r, struct resp *w, struct work *k, struct err
     if (k->reading.kind == HOOK_HANDSHAKE)
         return shake_hands(k, w, err);
     TRY(sort_events(r, k, err));
-    if (k->n_events == 0 && k->reading.kind == HOOK_EVENTS) {
+    if (k->n_events == 0) {
         put_answer(k, k->n, w);
         return RC_OK;
     }

@@ -271,6 +271,24 @@ static void ids_are_forgotten_when_nobody_repeats_them(void **state)
     assert_int_equal(number("SELECT count(*) FROM push_objects"), 1);
 }
 
+/* A message that asks is told once like any other, and it is no news. */
+static void a_subscription_asks_once(void **state)
+{
+    struct push_event e = event("m1", "", "", 1);
+    struct push_confirmation c;
+    (void)state;
+    e.confirm = "https://sns.example/?Token=abc";
+    assert_string_equal(tell(&road, e, 5000), "accepted");
+    OK(push_confirm_next(led, 5000, &c, &fix_err));
+    OK(push_confirm_end(led, c.no, true, "HTTP 200", 5000, &fix_err));
+    assert_string_equal(tell(&road, e, 5001), "duplicate");
+    assert_rc(push_confirm_next(led, 9000, &c, &fix_err), RC_NOT_FOUND);
+    memset(e.digest.b, 2, sizeof e.digest.b);
+    assert_string_equal(tell(&road, e, 5002), "conflict");
+    assert_int_equal(number("SELECT count(*) FROM inbox"), 0);
+    assert_int_equal(number("SELECT count(*) FROM push_confirmations"), 1);
+}
+
 static void confirmations_are_tried_and_end(void **state)
 {
     struct push_confirmation c;
@@ -361,6 +379,7 @@ int main(void)
         TEST(who_is_told_is_not_polled),
         TEST(withheld_news_moves_no_public_number),
         TEST(ids_are_forgotten_when_nobody_repeats_them),
+        TEST(a_subscription_asks_once),
         TEST(confirmations_are_tried_and_end),
         TEST(a_conflict_waits_for_a_person),
         TEST(intake_has_the_rights_it_needs),

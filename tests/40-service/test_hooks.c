@@ -58,6 +58,7 @@ static int make_hooks(void **state)
     (void)declare_pushed("canary-sov-pushed", "sovereign", "github");
     (void)declare_pushed("talk", "public", "slack");
     (void)declare_pushed("own", "public", "hmac");
+    (void)declare_pushed("many", "public", "cloudevents");
     struct source old = declare_pushed("old", "public", "github");
     OK(ledger_begin(led, &fix_err));
     OK(source_retire(led, old.no, clock_now(), &fix_err));
@@ -166,6 +167,46 @@ static void the_same_id_with_another_body_is_put_aside(void **state)
     answer_free(&a);
     assert_int_equal(candidates(), before + 1);
     assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'c-1'"), 1);
+}
+
+#define CLOUD(id, data)                                                                            \
+    "{\"specversion\":\"1.0\",\"id\":\"" id "\",\"source\":\"/s\",\"type\":\"t\",\"data\":" data "}"
+
+static struct answer deliver_many(const char *body)
+{
+    return ask_at(intake_sock, &(struct ask){.method = "POST",
+                                             .path = "/hooks/many",
+                                             .type = "application/cloudevents-batch+json",
+                                             .body = body,
+                                             .headers = {"HTTP_AUTHORIZATION=Bearer " KEY}});
+}
+
+static int lines_of_log(const char *text)
+{
+    static char log[1u << 20];
+    char path[192];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/log/intake.log", fix_dir);
+    unit_read(path, log, sizeof log);
+    for (const char *p = log; (p = strstr(p, text)); p++)
+        n++;
+    return n;
+}
+
+/* Each conflict has a line, also when other events of its delivery are taken. */
+static void a_conflict_among_good_ones_is_told(void **state)
+{
+    (void)state;
+    struct answer a = deliver_many("[" CLOUD("b-1", "1") "," CLOUD("b-2", "1") "]");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    int before = lines_of_log("hook.conflict");
+    a = deliver_many("[" CLOUD("b-1", "2") "," CLOUD("b-2", "2") "," CLOUD("b-3", "1") "]");
+    assert_int_equal(a.status, 202);
+    assert_non_null(strstr(a.body, "\"conflicts\":2"));
+    answer_free(&a);
+    assert_int_equal(lines_of_log("hook.conflict"), before + 2);
+    assert_int_equal(lines_of_log("\"event\":\"/s b-1\""), 1);
 }
 
 /* What was signed, repeated under the id of an event to come, is no obstacle to that event. */
@@ -525,6 +566,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup(f, empty_inbox)
         TEST(a_delivery_is_taken_once),
         TEST(the_same_id_with_another_body_is_put_aside),
+        TEST(a_conflict_among_good_ones_is_told),
         TEST(nobody_takes_an_id_that_is_not_signed),
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
