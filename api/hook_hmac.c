@@ -61,6 +61,7 @@ static enum rc id_of(const struct hook_delivery *d, struct str *ret, struct err 
     static const struct str nothing = {"", 0};
     yyjson_val *body, *id;
     *ret = nothing;
+    TRY(hook_once(d, header, err));
     if (*header && (*ret = req_header(d->req, header)).n == 0)
         return err_set(err, RC_INVALID, "", "The header %s with the event's id is missing.",
                        header);

@@ -167,14 +167,14 @@ static enum rc deny(struct req *r, struct work *k, struct err *err)
 
 static enum rc check_frame(struct req *r, struct err *err)
 {
-    bool doubled;
     if (r->body_too_large || (int64_t)r->body.n > r->inst->conf.hook_max_body)
         return err_set(err, RC_TOO_LARGE, "", "A delivery may have %lld bytes.",
                        (long long)r->inst->conf.hook_max_body);
-    if (req_headers(r, &doubled) > HOOK_HEADERS_MAX)
+    if (req_headers(r) > HOOK_HEADERS_MAX)
         return err_set(err, RC_INVALID, "", "A delivery may have %d headers.", HOOK_HEADERS_MAX);
+    const char *doubled = req_doubled(r);
     if (doubled)
-        return err_set(err, RC_INVALID, "", "A header that must be single was sent twice.");
+        return err_set(err, RC_INVALID, "", "The header %s was sent twice.", doubled);
     return RC_OK;
 }
 

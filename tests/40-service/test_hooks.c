@@ -240,6 +240,7 @@ static void what_cannot_be_right_is_refused(void **state)
                                    .body = body,
                                    .headers = {signature(KEY, body), signature(KEY2, body)}});
     assert_int_equal(a.status, 400); /* two signatures: which one was meant? */
+    assert_non_null(strstr(a.body, "X-Hub-Signature-256"));
     answer_free(&a);
     memset(large, ' ', sizeof large - 1);
     assert_int_equal(told("open", KEY, "x-1", large), 413); /* hook_max_body */
