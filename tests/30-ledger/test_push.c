@@ -102,6 +102,12 @@ static void an_id_is_told_once(void **state)
     assert_int_equal(number("SELECT count(*) FROM inbox"), 1);
     assert_int_equal(number("SELECT count(*) FROM push_conflicts WHERE times = 2"), 1);
     assert_int_equal(number("SELECT count(*) FROM notices WHERE kind = 'conflict'"), 1);
+    struct check_state st;
+    OK(check_state_get(led, road.no, &st, &fix_err));
+    assert_int_equal(st.heard, 1); /* what health tells of it */
+    assert_int_equal(st.heard_at, 5000);
+    OK(check_state_get(led, list.no, &st, &fix_err));
+    assert_int_equal(st.heard, 0);
     /* Of another source the id is another id. */
     assert_string_equal(tell(&entry, event("e1", "", "", 2), 5004), "accepted");
 }
