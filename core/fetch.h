@@ -131,6 +131,9 @@ void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx);
  * answer of a new one. Before the first request. */
 void fetch_each_alone(struct fetch *f);
 
+/* May this URL be fetched at all, as far as it alone tells? RC_INVALID or RC_BLOCKED. */
+MUST_CHECK enum rc fetch_may(const struct conf *conf, const char *url, struct err *err);
+
 /* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
 MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);
 /* Drives transfers until all have ended, wait_ms have passed (negative: no limit) or the wake

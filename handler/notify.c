@@ -225,8 +225,7 @@ static enum rc start_request(struct fetch *engine, const struct fetch_req *req, 
     enum rc rc = fetch_start(engine, req, &why);
     if (rc == RC_OK)
         return RC_OK;
-    return err_set(err, rc, "url",
-                   "the address is refused: https, or http for a host that allow_hosts names");
+    return err_set(err, rc, "url", MESSAGE_REFUSED);
 }
 
 /* Two hooks of one host are two receivers: what one of them asks for is no matter of the other. */
