@@ -19,7 +19,8 @@ within 30 test -s "$work/port"
 freshet -C "$i" config set allow_hosts "[\"127.0.0.1:$port\",\"127.0.0.1:$(cat "$work/port")\"]"
 cp "$work/secret" "$i/secrets/ops"
 cat >"$i/notify.json" <<JSON
-{"subscribers": [{"name": "ops", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["conflict"]}]}
+{"subscribers": [{"name": "ops", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["conflict"]},
+ {"name": "feed", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["change"], "sources": ["roads"]}]}
 JSON
 freshet -C "$i" config set log_level info
 printf '%s\n' "$key" >"$i/secrets/first"
@@ -83,6 +84,10 @@ start
 
 is "a change is told" "$(standard roads m1 '{"type":"x"}')" 202
 soon "and reaches the feed" 20 feed_is roads '[["webhook","new"]]'
+soon "and who wants to hear of it" 20 grep -q '/signed good [^ ]* change ' "$work/got"
+is "its links lead to the port that was asked for" "$(grep ' change ' "$work/got" | cut -d ' ' -f 5- | jq -c .data.change)" \
+    "$(curl -s "$base/changes?source=roads" | jq -c '.results[0]')"
+has "which stands in it" "$(grep ' change ' "$work/got")" "$base/"
 is "told again: nothing" "$(standard roads m1 '{"type":"x"}')" 200
 is "the same id with another body" "$(standard roads m1 '{"type":"y"}')" 409
 is "an old delivery, repeated" "$(standard roads m2 '{"type":"x"}' 301)" 401
