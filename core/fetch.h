@@ -101,8 +101,8 @@ struct fetch_req {
     int attempts;           /* 0: as configured */
     int64_t quiet_s;        /* > 0: a transfer that stays open; it ends when not a byte came for so
                                long, not by its speed */
-    /* Called before the first body byte of each attempt, or at its end when the body is empty:
-     * forget what came before. res holds status and headers. Return RC_OK to receive the body,
+    /* Called before the first body byte of each attempt, or at its end when the body is empty; with
+     * quiet_s as soon as the header is complete: forget what came before. res holds status and headers. Return RC_OK to receive the body,
      * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
      * for redirects and responses that are worth another try. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);

@@ -19,7 +19,7 @@
 #define BECAUSE "event"
 #define BEYOND "it is beyond max_streams"
 #define WAITS                                                                                      \
-    "it waits for a connection" /* no try has ended yet: nobody answers, or it is not its turn */
+    "no answer has come yet" /* no try has ended yet: nobody answers, or it is not its turn */
 
 enum state { WAITING, CONNECTING, OPEN };
 enum known { NOTHING, DOWN, UP }; /* what the ledger says of it */
@@ -99,6 +99,7 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
         return RC_CONFLICT;
     s->state = OPEN;
     s->at = clock_mono();
+    s->note[0] = '\0';
     s->wants_look = true;
     if (s->look_pause_ms > STREAMS_LOOK_MIN_MS)
         s->look_pause_ms = STREAMS_LOOK_MIN_MS;
@@ -139,6 +140,10 @@ static void set_note(struct stream *s, const struct fetch_res *res)
              str_is_clean(str_of(res->content_type)))
         snprintf(s->note, sizeof s->note, "it answers with %.*s, not with an event stream",
                  STR_CUT(res->content_type[0] ? res->content_type : "no type", 80));
+    else if (res->end == FETCH_SLOW)
+        snprintf(s->note, sizeof s->note, "%s for %lld s",
+                 s->state == OPEN ? "not a byte came" : "no answer came",
+                 (long long)s->all->conf.stream_quiet_s);
     else if (res->end == FETCH_OK && s->state == OPEN)
         snprintf(s->note, sizeof s->note, "the upstream ended it");
     else if (res->end == FETCH_STOPPED)

@@ -1,6 +1,6 @@
 /* streams: the event streams of sources (detector sse), held open by the scheduler beside the polls.
  *
- *              pause over                  first byte of a 200 text/event-stream
+ *              pause over                  header of a 200 text/event-stream    
  *   WAITING ───────────────▶ CONNECTING ─────────────────────────────▶ OPEN
  *      ▲                         │ refused, failed                       │ ended, silent, too large
  *      └─────────────────────────┴───────────────────────────────────────┘

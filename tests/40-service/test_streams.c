@@ -295,6 +295,22 @@ static void polled_beyond_the_limit(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
+/* A stream is open with its header, also when nothing happens on it for long; and says why when it is not. */
+static void open_before_its_first_byte(void **state)
+{
+    (void)state;
+    settings("\"stream_quiet_s\":2");
+    stream_says(HANG, 1, STREAM);
+    stream_says(CUT, -1, "HTTP/1.1 204 No Content\r\n\r\n");
+    struct source s = streamed("/a", HOURLY);
+    t.pid = start();
+    await(stream_is(&s, true));
+    await(checks(&s) >= 1);
+    await(stream_is(&s, false));
+    await(note_has(&s, "not a byte came for 2 s") || note_has(&s, "204"));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 /* N5: nobody answers, and no try has ended either. */
 static void down_while_it_waits_for_a_connection(void **state)
 {
@@ -305,7 +321,7 @@ static void down_while_it_waits_for_a_connection(void **state)
     struct source s = streamed("/a", HOURLY);
     t.pid = start();
     await(stream_is(&s, false));
-    await(note_has(&s, "waits for a connection"));
+    await(note_has(&s, "no answer has come yet"));
     assert_int_equal(end(SIGTERM), 0);
 }
 
@@ -398,6 +414,7 @@ int main(void)
         TEST(retired_sources_have_none),
         TEST(many_on_one_host),
         TEST(polled_beyond_the_limit),
+        TEST(open_before_its_first_byte),
         TEST(down_while_it_waits_for_a_connection),
         TEST(nothing_is_up_at_the_start),
         TEST(events_without_end),
