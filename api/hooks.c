@@ -178,6 +178,17 @@ static enum rc check_frame(struct req *r, struct err *err)
     return RC_OK;
 }
 
+/* An adapter says what is wrong with which field; here both make a sentence. */
+static enum rc with_subject(struct err *err)
+{
+    char said[sizeof err->msg];
+    if (!err->field[0] || err->msg[0] < 'a' || err->msg[0] > 'z')
+        return err->rc;
+    memcpy(said, err->msg, sizeof said);
+    snprintf(err->msg, sizeof err->msg, "%s %.440s.", err->field, said);
+    return err->rc;
+}
+
 static enum rc verify(struct req *r, struct work *k, struct err *err)
 {
     enum rc rc = find(r, k, err);
@@ -187,8 +198,19 @@ static enum rc verify(struct req *r, struct work *k, struct err *err)
     rc = k->adapter->verify(&k->d, err);
     if (rc == RC_OK)
         return rc;
+    (void)with_subject(err);
     log_refused(k, err);
-    return is_withheld(k) ? deny(r, k, err) : rc; /* whatever was wrong: a limit tells, too */
+    if (is_withheld(k))
+        return deny(r, k, err); /* whatever was wrong: a limit tells, too */
+    if (rc == RC_UNAUTHORIZED)
+        err->rc = rc = RC_UNSIGNED;
+    return rc;
+}
+
+static enum rc read_it(struct work *k, struct err *err)
+{
+    enum rc rc = k->adapter->read(&k->d, &k->reading, err);
+    return rc == RC_OK ? rc : with_subject(err);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -291,9 +313,7 @@ static void log_conflict(const struct work *k, const struct push_event *e)
 static void say_conflict(struct req *r, struct resp *w)
 {
     struct err err = {0};
-    (void)!err_set(&err, RC_CONFLICT, "",
-                   "The id of this event was told before with another body. It was put aside and "
-                   "is not applied.");
+    (void)!err_set(&err, RC_QUARANTINED, "", "The event was put aside and is not applied.");
     resp_problem(w, r, &err);
 }
 
@@ -368,7 +388,7 @@ enum rc hooks_post(struct req *r, struct resp *w, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory for the delivery");
     enum rc rc = verify(r, k, err);
     if (rc == RC_OK)
-        rc = k->adapter->read(&k->d, &k->reading, err);
+        rc = read_it(k, err);
     wipe_secrets(k);
     return rc == RC_OK ? take_in(r, w, k, err) : rc;
 }

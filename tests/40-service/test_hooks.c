@@ -163,7 +163,8 @@ static void the_same_id_with_another_body_is_put_aside(void **state)
     answer_free(&a);
     a = deliver_own("{\"id\":\"c-1\",\"n\":2}");
     assert_int_equal(a.status, 409);
-    assert_non_null(strstr(a.body, "\"code\":\"CONFLICT\""));
+    assert_non_null(strstr(a.body, "\"code\":\"QUARANTINED\""));
+    assert_non_null(strstr(a.body, "The id was told before with another body"));
     answer_free(&a);
     assert_int_equal(candidates(), before + 1);
     assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'c-1'"), 1);
@@ -231,6 +232,17 @@ static void what_cannot_be_right_is_refused(void **state)
     (void)state;
     assert_int_equal(told("open", NULL, "x-1", body), 401);
     assert_int_equal(told("open", "a wrong key of the same length!!", "x-1", body), 401);
+    struct answer w = deliver("open", "a wrong key of the same length!!", "x-1", body);
+    assert_non_null(strstr(w.body, "A valid signature or secret is required"));
+    assert_non_null(strstr(w.body, "\"code\":\"UNSIGNED\""));
+    answer_free(&w);
+    w = ask_at(intake_sock, &(struct ask){.method = "POST",
+                                          .path = "/hooks/many",
+                                          .type = "application/json",
+                                          .body = "{}",
+                                          .headers = {"HTTP_AUTHORIZATION=Bearer none"}});
+    assert_non_null(strstr(w.body, "Authorization does not hold a secret of this source."));
+    answer_free(&w);
     assert_int_equal(told("open", KEY, "x-1", "{\"after\":"), 400);
     assert_int_equal(told("open", KEY, "x-1", ""), 400);
     struct answer a = ask_at(

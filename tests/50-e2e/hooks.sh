@@ -36,7 +36,8 @@ run 1 freshet -C "$i" source add --id x --url "$u/x" --adapter hmac --secret fir
 has "an option is named" "$err" 'adapter_options.encoding'
 run 0 freshet -C "$i" source add --id roads --url "$u/hooks/roads.json" --detector webhook \
     --adapter standard-webhooks --secret std
-has "a secret that is not there yet is told" "$err" 'secrets/std'
+has "a secret that is not there yet is told as what is left to do" "$err" '^Next: put the secret of its deliveries into the file secrets/std'
+lacks "and not as a failure" "$err" 'freshet: source add'
 printf 'whsec_%s' "$(printf '%s' "$key" | base64)" >"$i/secrets/std"
 run 0 freshet -C "$i" source add --id etag --url "$u/hooks/roads.json" --adapter github --secret first --secret second \
     --trigger '{"type":"manual"}' --media-type application/json
