@@ -87,6 +87,7 @@ static enum rc settle(struct confirms *c, struct err *err)
     log_event(c->good ? LOG_INFO : LOG_WARN, c->good ? "confirm.done" : "confirm.failed",
               LOG_S("source", name), LOG_I("attempt", p->attempts + 1), LOG_I("http", c->http));
     c->under_way = false;
+    explicit_bzero(c->now.url, sizeof c->now.url);
     if (c->good || last)
         return push_confirm_end(c->ledger, p->no, c->good, c->detail, now, err);
     return push_confirm_again(c->ledger, p->no, now + pause, c->detail, err);
