@@ -185,7 +185,7 @@ static enum rc tell_port(const struct up *u)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", u->port);
-    if (setenv(INSTANCE_PORT_VARIABLE, text, 1) != 0)
+    if (!env_set(INSTANCE_PORT_VARIABLE, text))
         return err_set(&u->c->err, RC_NOMEM, "", "no memory for the environment");
     return RC_OK;
 }
