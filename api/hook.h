@@ -29,7 +29,7 @@ struct hook_delivery {
     struct str method; /* POST, or OPTIONS for the CloudEvents handshake */
     struct str body, content_type;
     const struct req *req; /* for req_header(): the one value of a header, .p NULL when absent;
-                                  a doubled one is refused before the adapter is asked */
+                                  one that must be single is, when the adapter is asked (req_doubled) */
     yyjson_val *options;   /* adapter_options of the source, an object or NULL */
     struct str secrets[HOOK_SECRETS_MAX]; /* values of the files named in secrets[] */
     size_t n_secrets;
@@ -48,6 +48,9 @@ enum hook_what {
 /* One event in our words. */
 struct hook_event {
     struct str id; /* the provider's id of the event; .n 0: none, the sha256 of the body serves */
+    /* The proof does not cover the id: under it anybody may repeat what was signed for another event. So
+     * what is told under it with other bytes is another event, and no conflict. */
+    bool loose_id;
     /* What it is about (bucket/key, subject), "" when the source is one object. */
     struct str object;
     struct str sequence; /* orders the events of one object, compared as padded text; "" for none */
@@ -75,7 +78,9 @@ struct hook_reading {
     size_t n_events;
     struct str reply, reply_type; /* HOOK_HANDSHAKE */
     struct str reply_headers;     /* whole header lines with CRLF, e.g. WebHook-Allowed-Origin */
-    struct str confirm_url; /* HOOK_CONFIRM: already checked against the adapter's host rule */
+    struct str
+        confirm_url; /* HOOK_CONFIRM: already checked against the adapter's host rule; its one event
+                               tells a repeat */
 };
 
 struct hook_adapter {
@@ -128,7 +133,9 @@ void hook_mac_base64(struct hook_macs *m, struct str text, enum base64 kind);
 /* Is one of them the HMAC-SHA256 of head followed by the body, under one of the live secrets? Each
  * secret costs the body once, whatever was given and whichever fits. */
 bool hook_signed(const struct hook_delivery *d, struct str head, const struct hook_macs *m);
-/* A header that must be there: RC_UNAUTHORIZED naming it. */
+/* A header that an option names must be single like those of every scheme: RC_INVALID naming it. */
+MUST_CHECK enum rc hook_once(const struct hook_delivery *d, const char *header, struct err *err);
+/* A header that must be there, once: RC_UNAUTHORIZED naming it. */
 MUST_CHECK enum rc hook_need(const struct hook_delivery *d, const char *header, struct str *ret,
                              struct err *err);
 /* Seconds since 1970 in text, not further than HOOK_SKEW_MS from now: else RC_UNAUTHORIZED. */

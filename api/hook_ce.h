@@ -9,6 +9,8 @@
  *   2. (source, id) is the identity of an event: its id is "SOURCE ID". A source is a URI reference and
  *      holds no space.
  *   3. The object is "SOURCE SUBJECT": sequences of two sources are never compared.
+ *   4. An HMAC is of the body, so in binary mode it does not cover the attributes: the id counts together
+ *      with what came, and `sequence` for nothing.
  */
 #ifndef FRESHET_API_HOOK_CE_H
 #define FRESHET_API_HOOK_CE_H

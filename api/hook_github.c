@@ -3,8 +3,9 @@
  * Invariants
  *   1. X-Hub-Signature (sha1) proves nothing here.
  *   2. GitHub tells no time: that a delivery is told once is remembered by its X-GitHub-Delivery, which
- *      a redelivery repeats. That header is not signed, as GitHub signs the body alone; whoever repeats
- *      a body under another id makes us look once more, and the bytes decide.
+ *      a redelivery repeats. That header is not signed, as GitHub signs the body alone, so it counts
+ *      together with the body: whoever repeats a body under another id makes us look once more, and
+ *      takes that id from nobody.
  *   3. adapter_options.events names the events that count; without it all but `ping` do.
  * Called by hooks through the table. */
 #include "api/hook.h"
@@ -52,6 +53,7 @@ static enum rc read(const struct hook_delivery *d, struct hook_reading *ret, str
         TRY(hook_json(d, &body, err));
     hook_one(ret, req_header(d->req, "X-GitHub-Delivery"),
              counts(d, event.p ? event : STR("")) ? HOOK_CHANGED : HOOK_OTHER);
+    ret->events[0].loose_id = true;
     const char *after = yyjson_get_str(yyjson_obj_get(body, "after")); /* a push: its commit */
     ret->events[0].version = str_cut(str_of(after), HOOK_ID_MAX);
     return RC_OK;

@@ -10,8 +10,8 @@
  *
  * Invariants
  *   1. Options that are none of these are not looked at: other adapters lend this one their delivery.
- *   2. An id in a header is not signed: whoever repeats a body under another one makes us look once
- *      more, and the bytes decide.
+ *   2. An id in a header is not signed, so it counts together with the body: whoever repeats a body under
+ *      another id makes us look once more, and takes that id from nobody.
  * Called by hooks through the table, and by adapters that sign the same way. */
 #include "api/hook.h"
 
@@ -61,6 +61,7 @@ static enum rc id_of(const struct hook_delivery *d, struct str *ret, struct err 
     static const struct str nothing = {"", 0};
     yyjson_val *body, *id;
     *ret = nothing;
+    TRY(hook_once(d, header, err));
     if (*header && (*ret = req_header(d->req, header)).n == 0)
         return err_set(err, RC_INVALID, "", "The header %s with the event's id is missing.",
                        header);
@@ -83,6 +84,7 @@ static enum rc read(const struct hook_delivery *d, struct hook_reading *ret, str
     struct str id;
     TRY(id_of(d, &id, err));
     hook_one(ret, id, HOOK_CHANGED);
+    ret->events[0].loose_id = *hook_option(d, "id_header", "") && !*hook_option(d, "id", "");
     return RC_OK;
 }
 

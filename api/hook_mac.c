@@ -37,10 +37,18 @@ bool hook_signed(const struct hook_delivery *d, struct str head, const struct ho
     return found != 0;
 }
 
+enum rc hook_once(const struct hook_delivery *d, const char *header, struct err *err)
+{
+    if (req_header_twice(d->req, header))
+        return err_set(err, RC_INVALID, "", "The header %s was sent twice.", header);
+    return RC_OK;
+}
+
 enum rc hook_need(const struct hook_delivery *d, const char *header, struct str *ret,
                   struct err *err)
 {
     struct str s = req_header(d->req, header);
+    TRY(hook_once(d, header, err));
     if (!s.p || s.n == 0)
         return err_set(err, RC_UNAUTHORIZED, "", "The header %s is missing.", header);
     *ret = s;

@@ -25,6 +25,8 @@ enum rc hook_document(const struct hook_delivery *d, struct str text, const char
     yyjson_val *v;
     struct err why = {0};
     buf_init(&canon, CANON_MAX);
+    if (str_trim(text).n == 0)
+        return err_set(err, RC_INVALID, "", "%s is empty", what);
     TRY(json_parse(d->arena, text, 0, what, &v, err));
     enum rc rc = json_canon(&canon, v, &why);
     if (rc != RC_OK)

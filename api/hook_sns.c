@@ -263,6 +263,8 @@ static enum rc read_message(const struct hook_delivery *d, yyjson_val *body, str
     if (!is_confirmation(r->confirm_url))
         return err_set(err, RC_INVALID, "SubscribeURL",
                        "must be https://sns.REGION.amazonaws.com/?Action=ConfirmSubscription&…");
+    TRY(hook_event_add(r, &e, err));
+    e->what = HOOK_CHANGED;
     return RC_OK;
 }
 

@@ -169,15 +169,26 @@ static enum rc deny(struct req *r, struct work *k, struct err *err)
 
 static enum rc check_frame(struct req *r, struct err *err)
 {
-    bool doubled;
     if (r->body_too_large || (int64_t)r->body.n > r->inst->conf.hook_max_body)
         return err_set(err, RC_TOO_LARGE, "", "A delivery may have %lld bytes.",
                        (long long)r->inst->conf.hook_max_body);
-    if (req_headers(r, &doubled) > HOOK_HEADERS_MAX)
+    if (req_headers(r) > HOOK_HEADERS_MAX)
         return err_set(err, RC_INVALID, "", "A delivery may have %d headers.", HOOK_HEADERS_MAX);
+    const char *doubled = req_doubled(r);
     if (doubled)
-        return err_set(err, RC_INVALID, "", "A header that must be single was sent twice.");
+        return err_set(err, RC_INVALID, "", "The header %s was sent twice.", doubled);
     return RC_OK;
+}
+
+/* An adapter says what is wrong with which field; here both make a sentence. */
+static enum rc with_subject(struct err *err)
+{
+    char said[sizeof err->msg];
+    if (!err->field[0] || err->msg[0] < 'a' || err->msg[0] > 'z')
+        return err->rc;
+    memcpy(said, err->msg, sizeof said);
+    snprintf(err->msg, sizeof err->msg, "%s %.440s.", err->field, said);
+    return err->rc;
 }
 
 static enum rc verify(struct req *r, struct work *k, struct err *err)
@@ -189,8 +200,19 @@ static enum rc verify(struct req *r, struct work *k, struct err *err)
     rc = k->adapter->verify(&k->d, err);
     if (rc == RC_OK)
         return rc;
+    (void)with_subject(err);
     log_refused(k, err);
-    return is_withheld(k) ? deny(r, k, err) : rc; /* whatever was wrong: a limit tells, too */
+    if (is_withheld(k))
+        return deny(r, k, err); /* whatever was wrong: a limit tells, too */
+    if (rc == RC_UNAUTHORIZED)
+        err->rc = rc = RC_UNSIGNED;
+    return rc;
+}
+
+static enum rc read_it(struct work *k, struct err *err)
+{
+    enum rc rc = k->adapter->read(&k->d, &k->reading, err);
+    return rc == RC_OK ? rc : with_subject(err);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -225,24 +247,34 @@ static void digest_of(const struct work *k, const struct hook_event *e, struct s
     }
 }
 
+/* The name under which an event is remembered. */
+static struct str name_of(struct req *r, const struct hook_event *e, const struct sha256 *digest)
+{
+    char hex[SHA256_HEX];
+    sha256_hex(digest, hex);
+    if (e->id.n == 0)
+        return str_of(arena_strdup(r->arena, hex));
+    if (!e->loose_id)
+        return kept(r, e->id);
+    char *both = arena_printf(r->arena, "%.*s %s", STR_FMT(e->id), hex);
+    return both ? kept(r, str_of(both)) : STR("");
+}
+
 static enum rc take_event(struct req *r, struct work *k, const struct hook_event *e,
                           struct err *err)
 {
-    char hex[SHA256_HEX];
     int64_t keep_days = k->adapter->retry_days + KEEP_MARGIN_DAYS;
-    struct push_event p = {.id = kept(r, e->id),
-                           .object = kept(r, e->object),
+    struct push_event p = {.object = kept(r, e->object),
                            .sequence = kept(r, e->sequence),
                            .version = kept(r, e->version),
                            .after = kept(r, e->after),
                            .look = e->what == HOOK_GONE,
                            .keep_until = r->now + keep_days * DAY_MS};
     digest_of(k, e, &p.digest);
-    if (p.id.n == 0) {
-        sha256_hex(&p.digest, hex);
-        p.id = str_of(arena_strdup(r->arena, hex));
-    }
-    if (p.id.n == 0)
+    if (k->reading.kind == HOOK_CONFIRM)
+        p.confirm = arena_str(r->arena, k->reading.confirm_url);
+    p.id = name_of(r, e, &p.digest);
+    if (p.id.n == 0 || (k->reading.kind == HOOK_CONFIRM && !p.confirm))
         return err_set(err, RC_NOMEM, "", "no memory for an event");
     k->events[k->n_events++] = p;
     return RC_OK;
@@ -270,16 +302,20 @@ static enum rc sort_events(struct req *r, struct work *k, struct err *err)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
+/* Each by itself: `freshet queue conflicts` knows it by the id of the event. */
+static void log_conflict(const struct work *k, const struct push_event *e)
+{
+    char name[SOURCE_LOG_NAME_MAX], id[PUSH_ID_MAX + 1];
+    snprintf(id, sizeof id, "%.*s", STR_FMT(e->id));
+    log_event(LOG_ERROR, "hook.conflict", LOG_S("source", source_log_name(&k->source, name)),
+              LOG_S("adapter", k->adapter->name), LOG_S("event", is_withheld(k) ? "" : id));
+}
+
 /* No error of the transaction, which must keep the row that puts it aside. */
-static void say_conflict(struct req *r, struct resp *w, const struct work *k, size_t n)
+static void say_conflict(struct req *r, struct resp *w)
 {
     struct err err = {0};
-    char name[SOURCE_LOG_NAME_MAX];
-    log_event(LOG_ERROR, "hook.conflict", LOG_S("source", source_log_name(&k->source, name)),
-              LOG_S("adapter", k->adapter->name), LOG_I("events", (int64_t)n));
-    (void)!err_set(&err, RC_CONFLICT, "",
-                   "The id of this event was told before with another body. It was put aside and "
-                   "is not applied.");
+    (void)!err_set(&err, RC_QUARANTINED, "", "The event was put aside and is not applied.");
     resp_problem(w, r, &err);
 }
 
@@ -289,8 +325,7 @@ static void put_answer(const struct work *k, const size_t n[PUSH_ENDS], struct r
                                                  [PUSH_DUPLICATE] = "duplicates",
                                                  [PUSH_STALE] = "stale",
                                                  [PUSH_CONFLICT] = "conflicts"};
-    bool taken = n[PUSH_ACCEPTED] > 0 || k->reading.kind == HOOK_CONFIRM;
-    w->status = taken ? 202 : 200;
+    w->status = n[PUSH_ACCEPTED] > 0 ? 202 : 200;
     buf_byte(&w->body, '{');
     for (int i = 0; i < PUSH_ENDS; i++)
         put_number(&w->body, names[i], (int64_t)n[i]);
@@ -304,17 +339,16 @@ static enum rc write(struct req *r, struct resp *w, struct err *err)
     const struct work *k = w->later_ctx;
     size_t n[PUSH_ENDS];
     memcpy(n, k->n, sizeof n);
-    if (k->reading.kind == HOOK_CONFIRM)
-        TRY(push_confirm(r->ledger, &k->source, arena_str(r->arena, k->reading.confirm_url), r->now,
-                         err));
     for (size_t i = 0; i < k->n_events; i++) {
         enum push_end end;
         TRY(push_take(r->ledger, r->arena, &k->source, detector_of(k->adapter), &k->events[i],
                       r->now, &end, err));
         n[end]++;
+        if (end == PUSH_CONFLICT)
+            log_conflict(k, &k->events[i]);
     }
     if (n[PUSH_CONFLICT] > 0 && n[PUSH_ACCEPTED] == 0)
-        say_conflict(r, w, k, n[PUSH_CONFLICT]);
+        say_conflict(r, w);
     else
         put_answer(k, n, w);
     return RC_OK;
@@ -338,7 +372,7 @@ static enum rc take_in(struct req *r, struct resp *w, struct work *k, struct err
     if (k->reading.kind == HOOK_HANDSHAKE)
         return shake_hands(k, w, err);
     TRY(sort_events(r, k, err));
-    if (k->n_events == 0 && k->reading.kind == HOOK_EVENTS) {
+    if (k->n_events == 0) {
         put_answer(k, k->n, w);
         return RC_OK;
     }
@@ -356,7 +390,7 @@ enum rc hooks_post(struct req *r, struct resp *w, struct err *err)
         return err_set(err, RC_NOMEM, "", "no memory for the delivery");
     enum rc rc = verify(r, k, err);
     if (rc == RC_OK)
-        rc = k->adapter->read(&k->d, &k->reading, err);
+        rc = read_it(k, err);
     wipe_secrets(k);
     return rc == RC_OK ? take_in(r, w, k, err) : rc;
 }

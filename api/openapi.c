@@ -187,11 +187,13 @@ static bool may_end(const struct row *row, enum rc rc)
     bool get = strcmp(row->method, "GET") == 0;
     switch (rc) {
     case RC_INVALID: return true;
-    case RC_UNAUTHORIZED: return row->scope != 0 || is_delivery(row);
+    case RC_UNAUTHORIZED: return row->scope != 0;
+    case RC_UNSIGNED:
+    case RC_QUARANTINED: return is_delivery(row);
     case RC_FORBIDDEN: return row->scope != 0;
     case RC_NOT_FOUND: return strchr(row->pattern, '{') || (row->scope && !get);
     case RC_NOT_ACCEPTABLE: return has_param(row, "f");
-    case RC_CONFLICT: return (row->scope && !get) || is_delivery(row);
+    case RC_CONFLICT: return row->scope && !get;
     case RC_GONE: return has_param(row, "since");
     case RC_TOO_LARGE: return row->takes[0] != 0 || is_delivery(row);
     case RC_LIMITED: return is_delivery(row);

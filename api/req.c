@@ -78,30 +78,42 @@ struct str req_header(const struct req *r, const char *name)
     return (struct str){NULL, 0};
 }
 
-static bool may_repeat(struct str cgi)
-{
-    static const char *const prefixes[] = {"X_FORWARDED_", "FORWARDED", "VIA", "ACCEPT"};
-    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-        if (str_starts(cgi, str_of(prefixes[i])))
-            return true;
-    return false;
-}
-
-size_t req_headers(const struct req *r, bool *ret_doubled)
+size_t req_headers(const struct req *r)
 {
     size_t n = 0;
-    *ret_doubled = false;
-    for (char *const *p = r->params_raw; p && *p; p++) {
-        struct str name = header_name(*p);
-        if (!name.p)
-            continue;
-        n++;
-        for (char *const *q = r->params_raw; q < p && !may_repeat(name); q++) {
-            struct str other = header_name(*q);
-            *ret_doubled = *ret_doubled || (other.p && str_eq(name, other));
-        }
-    }
+    for (char *const *p = r->params_raw; p && *p; p++)
+        n += header_name(*p).p != NULL;
     return n;
+}
+
+bool req_header_twice(const struct req *r, const char *name)
+{
+    struct str wanted = str_of(name);
+    size_t n = 0;
+    for (char *const *p = r->params_raw; p && *p; p++)
+        n += is_header(header_name(*p), wanted);
+    return n > 1;
+}
+
+/* Who signs, what is signed, what it is about: of two of these one might be checked and the other believed.
+ * All others may come as often as HTTP lets them (tracestate, Cache-Control, Via). */
+static const char *const single[] = {
+    "Host", "Authorization", "Content-Type", "Content-Length", "Idempotency-Key",
+    /* standard-webhooks, github, stripe, slack; hmac, s3, azure, if they are not configured otherwise */
+    "webhook-id", "webhook-timestamp", "webhook-signature", "X-Hub-Signature",
+    "X-Hub-Signature-256", "X-GitHub-Delivery", "X-GitHub-Event", "Stripe-Signature",
+    "X-Slack-Request-Timestamp", "X-Slack-Signature", "X-Signature", "X-Api-Key", "aeg-sas-key",
+    /* cloudevents */
+    "WebHook-Request-Origin", "WebHook-Request-Rate", "ce-specversion", "ce-id", "ce-source",
+    "ce-type", "ce-subject", "ce-time", "ce-sequence", "ce-sequencetype", "ce-datacontenttype",
+    "ce-dataschema"};
+
+const char *req_doubled(const struct req *r)
+{
+    for (size_t i = 0; i < ARRAY_LEN(single); i++)
+        if (req_header_twice(r, single[i]))
+            return single[i];
+    return NULL;
 }
 
 enum rc http_decode(struct arena *a, struct str s, bool plus, struct str *ret)

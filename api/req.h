@@ -94,9 +94,12 @@ void req_set_base(struct req *r, const struct conf *c);
 struct str req_param(const struct req *r, const char *name);
 /* Value of a header by its name, in any case; .p NULL when absent. The first, where there are two. */
 struct str req_header(const struct req *r, const char *name);
-/* How many header lines there are, and whether one came twice that may come once only: all but those
- * which a proxy adds to, and Accept-*. */
-size_t req_headers(const struct req *r, bool *ret_doubled);
+/* How many header lines there are. */
+size_t req_headers(const struct req *r);
+/* Did more than one line of this name come? */
+bool req_header_twice(const struct req *r, const char *name);
+/* The name of a header that came twice although it must be single; NULL: none did. */
+const char *req_doubled(const struct req *r);
 
 /* Decodes %XX (and + as a space when plus) into arena memory. RC_INVALID for a broken escape and
  * for what is not clean UTF-8 (str_is_clean). */

@@ -22,7 +22,7 @@
 #include "core/fetch.h"
 #include "core/version.h"
 #include "ledger/inbox.h"
-#include "handler/subscribers.h"
+#include "handler/message.h"
 #include "ledger/outbox.h"
 #include "ledger/policy.h"
 #include "ledger/push.h"
@@ -194,6 +194,37 @@ static enum rc sum_notify(void *ctx, const struct delivery_stats *s, struct err 
     return RC_OK;
 }
 
+/* Sources that a filter names and nobody declared: it will hear of nothing. */
+static int64_t look_at_filter(struct doctor *d, const struct subscriber *s)
+{
+    struct cli *c = d->c;
+    struct source none;
+    int64_t found = 0;
+    for (size_t i = 0; i < s->sources.n; i++) {
+        if (source_by_id(c->ledger, &c->arena, s->sources.items[i], &none, &c->err) != RC_NOT_FOUND)
+            continue;
+        say(d, WARN, "notify", "%s.sources: there is no source %s", s->name, s->sources.items[i]);
+        found++;
+    }
+    return found;
+}
+
+/* Those that cannot be told, whatever happens. */
+static int64_t look_at_subscribers(struct doctor *d, const struct subscribers *all)
+{
+    struct cli *c = d->c;
+    int64_t found = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct subscriber *s = &all->list[i];
+        found += look_at_filter(d, s);
+        if (message_check(&c->inst, s, &c->err) == RC_OK)
+            continue;
+        say(d, FAIL, "notify", "%s.%s: %s", s->name, c->err.field, c->err.msg);
+        found++;
+    }
+    return found;
+}
+
 static void look_at_notify(struct doctor *d)
 {
     struct cli *c = d->c;
@@ -207,7 +238,7 @@ static void look_at_notify(struct doctor *d)
     else if (n.dead)
         say(d, WARN, "notify", "%lld given up. See: freshet notify dlq, then: freshet notify retry",
             (long long)n.dead);
-    else
+    else if (look_at_subscribers(d, all) == 0)
         say(d, OK, "notify", "%zu subscribers, %lld to be told", all->n, (long long)n.waiting);
 }
 

@@ -184,33 +184,41 @@ static void warn_blocked(const struct cli *c, const struct source *s)
             c->command->name, host);
 }
 
-/* A secret may be put there before the first check, or delivery. */
-static void warn_push_secrets(struct cli *c, const struct source *s)
+/* A secret may be put there before the first check, or delivery: what is left to do, and no failure. */
+static void note_secret(struct cli *c, enum rc rc, const char *of, const char *name)
+{
+    if (rc == RC_NOT_FOUND)
+        fprintf(stderr, "Next: put the secret of its %s into the file secrets/%s\n", of, name);
+    else if (rc != RC_OK)
+        fprintf(stderr, "Next: mend the secret %s of its %s: %s\n", name, of, c->err.msg);
+}
+
+static void note_push_secrets(struct cli *c, const struct source *s)
 {
     size_t i, n;
     yyjson_val *v;
-    yyjson_arr_foreach(s->secrets, i, n, v) if (source_secret_usable(c, yyjson_get_str(v)) != RC_OK)
-        fprintf(stderr, "freshet: %s: secrets: %s: %s.\n", c->command->name, yyjson_get_str(v),
-                c->err.msg);
-}
-
-/* The same for a header. */
-static void warn_secrets(struct cli *c, const struct source *s)
-{
-    const char *value;
-    for (size_t i = 0; i < s->n_headers; i++) {
-        const char *name = source_header_secret(&s->headers[i]);
-        if (name && instance_secret(&c->arena, &c->inst, name, &value, &c->err) != RC_OK)
-            fprintf(stderr, "freshet: %s: headers: %s: %s: %s.\n", c->command->name,
-                    s->headers[i].name, name, c->err.msg);
+    yyjson_arr_foreach(s->secrets, i, n, v)
+    {
+        const char *name = yyjson_get_str(v);
+        note_secret(c, source_secret_usable(c, name), "deliveries", name);
     }
 }
 
-static int print_source(struct cli *c, const struct source *s, const char *verb)
+static void note_header_secrets(struct cli *c, const struct source *s)
+{
+    const char *value;
+    char of[80];
+    for (size_t i = 0; i < s->n_headers; i++) {
+        const char *name = source_header_secret(&s->headers[i]);
+        snprintf(of, sizeof of, "header %.60s", s->headers[i].name);
+        if (name)
+            note_secret(c, instance_secret(&c->arena, &c->inst, name, &value, &c->err), of, name);
+    }
+}
+
+static int print_declared(struct cli *c, const struct source *s, const char *verb)
 {
     warn_blocked(c, s);
-    warn_secrets(c, s);
-    warn_push_secrets(c, s);
     source_warn_query(c, s);
     if (!c->json && source_is_pushed(s)) {
         cli_hint(c, "%s %s. Deliveries go to /hooks/%s\n", verb, s->id, s->id);
@@ -224,6 +232,14 @@ static int print_source(struct cli *c, const struct source *s, const char *verb)
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_doc_set_root(d, source_json(c, d, s));
     return cli_print_json(c, d);
+}
+
+static int print_source(struct cli *c, const struct source *s, const char *verb)
+{
+    int code = print_declared(c, s, verb);
+    note_header_secrets(c, s);
+    note_push_secrets(c, s);
+    return code;
 }
 
 static int say_taken(struct cli *c, const char *id)

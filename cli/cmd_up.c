@@ -194,6 +194,16 @@ static enum rc add_children(struct up *u)
     return add_nginx(u);
 }
 
+/* Links of all programs lead to where nginx listens. */
+static enum rc tell_port(const struct up *u)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", u->port);
+    if (!env_set(INSTANCE_PORT_VARIABLE, text))
+        return err_set(&u->c->err, RC_NOMEM, "", "no memory for the environment");
+    return RC_OK;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static enum rc open_signals(struct up *u)
@@ -300,8 +310,8 @@ int cmd_up(struct cli *c)
         return CLI_FAILED;
     u.port = (int)(port ? port : c->inst.conf.port);
     const char *log = instance_path(&c->arena, &c->inst, "log/up.log");
-    if (!log || prepare(&u) != RC_OK || add_children(&u) != RC_OK || open_signals(&u) != RC_OK ||
-        log_open("up", log, &c->err) != RC_OK)
+    if (!log || prepare(&u) != RC_OK || tell_port(&u) != RC_OK || add_children(&u) != RC_OK ||
+        open_signals(&u) != RC_OK || log_open("up", log, &c->err) != RC_OK)
         return cli_fail(c);
     enum rc rc = run(&u);
     children_stop(&u.children, in_a_hurry, &u);

@@ -35,6 +35,11 @@ const char *env_get(const char *name)
     return value && *value ? value : NULL;
 }
 
+bool env_set(const char *name, const char *value)
+{
+    return setenv(name, value, 1) == 0;
+}
+
 enum rc clock_init(struct err *err)
 {
     const char *now = env_get("FRESHET_NOW"), *seed = env_get("FRESHET_SEED");

@@ -48,5 +48,7 @@ int64_t uuid7_time(const char *uuid);
 
 /* The environment, NULL when unset or empty. */
 const char *env_get(const char *name);
+/* For the programs that this one starts. False: memory ran out. */
+MUST_CHECK bool env_set(const char *name, const char *value);
 
 #endif

@@ -12,7 +12,7 @@
  *   - at most per_host_rate requests a second, two seconds' worth at once; the rest waits without a
  *     slot.
  *   - Retry-After with 429 or 503 pauses the host for all: requests wait for up to 10 s; beyond they
- *     end at once as DEFERRED, with the time left in retry_after_ms.
+ *     end at once as DEFERRED, with the time left in retry_after_ms. Not so after fetch_each_alone.
  *   - after breaker_failures failures in a row requests end at once as HOST_DOWN, until one request
  *     in breaker_s (doubled each time, up to 10 min) is answered. What counts as a failure, and the
  *     states, are drawn in fetch_host.c.
@@ -101,8 +101,8 @@ struct fetch_req {
     int attempts;           /* 0: as configured */
     int64_t quiet_s;        /* > 0: a transfer that stays open; it ends when not a byte came for so
                                long, not by its speed */
-    /* Called before the first body byte of each attempt, or at its end when the body is empty:
-     * forget what came before. res holds status and headers. Return RC_OK to receive the body,
+    /* Called before the first body byte of each attempt, or at its end when the body is empty; with
+     * quiet_s as soon as the header is complete: forget what came before. res holds status and headers. Return RC_OK to receive the body,
      * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
      * for redirects and responses that are worth another try. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
@@ -126,6 +126,13 @@ MUST_CHECK enum rc fetch_pause(struct fetch *f, const char *host, int64_t ms, st
 #define FETCH_PAUSE_TOLD_MS 60000
 typedef void fetch_pause_fn(void *ctx, const char *host, int64_t ms);
 void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx);
+/* For an engine whose requests to one host are those of many who are nothing to each other, each with a
+ * limit of its own: a Retry-After is told in the result and pauses no host, and nobody waits for the first
+ * answer of a new one. Before the first request. */
+void fetch_each_alone(struct fetch *f);
+
+/* May this URL be fetched at all, as far as it alone tells? RC_INVALID or RC_BLOCKED. */
+MUST_CHECK enum rc fetch_may(const struct conf *conf, const char *url, struct err *err);
 
 /* Strings of req are copied. RC_BLOCKED or RC_INVALID at once when the URL may not be fetched. */
 MUST_CHECK enum rc fetch_start(struct fetch *f, const struct fetch_req *req, struct err *err);

@@ -96,6 +96,13 @@ static int on_prereq(void *ctx, char *remote_ip, char *local_ip, int remote_port
     return CURL_PREREQFUNC_ABORT;
 }
 
+/* Whether something that stays open is a stream is told by its header: its first byte may come much later. */
+static bool opens(const struct fetch_slot *s)
+{
+    bool bodiless = s->job->method == FETCH_HEAD || s->res.http == 304 || s->res.http == 204;
+    return s->job->quiet_s > 0 && s->head.done && !bodiless && fetch_wants_body(s);
+}
+
 static size_t on_header(char *p, size_t size, size_t count, void *ctx)
 {
     struct fetch_slot *s = ctx;
@@ -109,6 +116,8 @@ static size_t on_header(char *p, size_t size, size_t count, void *ctx)
         fetch_host_offer(s->f, s->place.host, clock_mono());
     }
     fetch_head_line(&s->head, &s->res, (struct str){p, n});
+    if (opens(s) && fetch_begin_body(s) != RC_OK)
+        return stop(s, FETCH_STOPPED);
     return n;
 }
 

@@ -5,7 +5,8 @@
  *   budget    a token bucket: per_host_rate requests a second, two seconds' worth at once. A request
  *             without a token waits.
  *   pause     429 or 503 with Retry-After. Up to FETCH_RETRY_CAP_MS requests wait, beyond they are
- *             refused (DEFERRED): whoever asked can plan better than a queue.
+ *             refused (DEFERRED): whoever asked can plan better than a queue. An engine may do
+ *             without (fetch_each_alone).
  *   breaker   after breaker_failures failures in a row requests are refused (HOST_DOWN), for
  *             breaker_s, then twice as long, up to FETCH_BREAKER_MAX_MS:
  *
@@ -59,7 +60,7 @@ static struct fetch_host *host_new(const struct fetch *f, const char *name, bool
         return NULL;
     memcpy(h->name, name, n);
     STAILQ_INIT(&h->waiting);
-    h->warm = !https;
+    h->warm = !https || f->each_alone;
     h->tokens = burst(f);
     h->tokens_at = clock_mono();
     return h;
@@ -98,7 +99,7 @@ static void wake_up(struct fetch *f, struct fetch_host *h, bool https)
     TAILQ_REMOVE(&f->idle, h, idle_link);
     f->n_idle--;
     if (clock_mono() - h->idle_since > FETCH_WARM_MS)
-        h->warm = !https;
+        h->warm = !https || f->each_alone;
 }
 
 static enum rc host_add(struct fetch *f, const char *name, bool https, struct fetch_host **ret)
@@ -163,6 +164,11 @@ void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx)
 {
     f->on_pause = fn;
     f->on_pause_ctx = ctx;
+}
+
+void fetch_each_alone(struct fetch *f)
+{
+    f->each_alone = true;
 }
 
 void fetch_place_leave(struct fetch *f, struct fetch_place *p)
@@ -313,6 +319,20 @@ static void failed(struct fetch *f, struct fetch_host *h, bool probe, int64_t no
         open_breaker(h, f->conf->breaker_s * 1000, now);
 }
 
+static bool asks_for_pause(const struct fetch_slot *s)
+{
+    return s->head.done && (s->res.http == 429 || s->res.http == 503) && s->res.retry_after_ms > 0;
+}
+
+static void pause_host(struct fetch *f, struct fetch_host *h, int64_t ms, int64_t now)
+{
+    if (f->each_alone)
+        return;
+    h->quiet_until = later(h->quiet_until, now + ms);
+    if (f->on_pause && ms > FETCH_PAUSE_TOLD_MS)
+        f->on_pause(f->on_pause_ctx, h->name, ms);
+}
+
 void fetch_host_heard(struct fetch_slot *s, enum fetch_end end, int64_t now)
 {
     struct fetch_host *h = s->place.host;
@@ -329,10 +349,7 @@ void fetch_host_heard(struct fetch_slot *s, enum fetch_end end, int64_t now)
         h->why = end;
         failed(s->f, h, s->probe, now);
     }
-    if (s->head.done && (s->res.http == 429 || s->res.http == 503) && s->res.retry_after_ms > 0) {
-        h->quiet_until = later(h->quiet_until, now + s->res.retry_after_ms);
-        if (s->f->on_pause && s->res.retry_after_ms > FETCH_PAUSE_TOLD_MS)
-            s->f->on_pause(s->f->on_pause_ctx, h->name, s->res.retry_after_ms);
-    }
+    if (asks_for_pause(s))
+        pause_host(s->f, h, s->res.retry_after_ms, now);
     fetch_queue_review(s->f, h, now);
 }

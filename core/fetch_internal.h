@@ -173,6 +173,7 @@ struct fetch_fd {
 struct fetch {
     fetch_pause_fn *on_pause; /* may be NULL */
     void *on_pause_ctx;
+    bool each_alone;
     const struct conf *conf;
     CURLM *multi;
     CURLSH *share;

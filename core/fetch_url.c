@@ -89,6 +89,12 @@ enum rc fetch_url_judge(const struct conf_list *allow, const char *url, struct f
     return RC_OK;
 }
 
+enum rc fetch_may(const struct conf *conf, const char *url, struct err *err)
+{
+    struct fetch_target ignored;
+    return fetch_url_judge(&conf->allow_hosts, url, &ignored, err);
+}
+
 /* "https://host:port/" of a URL, 0 when it does not begin like that. What follows this slash cannot
  * change where the URL points to. */
 static size_t origin_len(const char *url)

@@ -29,6 +29,19 @@ struct str instance_base(struct arena *a, const struct instance *i)
     return str_of(arena_printf(a, "http://127.0.0.1:%lld", (long long)i->conf.port));
 }
 
+/* `freshet up` tells its programs the port that it serves, whatever the settings say. */
+static enum rc take_served_port(struct conf *c, struct err *err)
+{
+    const char *text = env_get(INSTANCE_PORT_VARIABLE);
+    int64_t port = 0;
+    if (!text)
+        return RC_OK;
+    if (str_to_i64(str_of(text), &port) != RC_OK || port < 1 || port > 65535)
+        return err_set(err, RC_INVALID, INSTANCE_PORT_VARIABLE, "must be a port: 1 to 65535");
+    c->port = port;
+    return RC_OK;
+}
+
 enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, struct err *err)
 {
     struct instance i = {0};
@@ -51,6 +64,7 @@ enum rc instance_load(struct arena *a, const char *dir, struct instance *ret, st
                        "freshet init %s",
                        real, dir);
     TRY(conf_load(a, settings, &i.conf, err));
+    TRY(take_served_port(&i.conf, err));
     *ret = i;
     return RC_OK;
 }

@@ -6,6 +6,8 @@
 
 #include "core/conf.h"
 
+#define INSTANCE_PORT_VARIABLE "FRESHET_PORT" /* stands above the setting `port` */
+
 struct instance {
     const char *dir; /* absolute */
     struct conf conf;

@@ -9,6 +9,7 @@
 #define LOOK_MS 1000           /* between two looks at what is due */
 #define ANSWER_MAX (64u << 10) /* a few hundred bytes of XML */
 #define TIMEOUT_MS 30000
+#define SOURCE_MEMORY (1u << 20) /* a source with the longest spec */
 #define PAUSE_MS 15000 /* before the second try; doubles: the eighth is half an hour later */
 
 struct confirms {
@@ -65,16 +66,28 @@ static enum rc begin(struct confirms *c, struct err *err)
     return RC_OK;
 }
 
-/* Who subscribes is told in numbers: the log does not know the level of the source. */
+static void name_source(const struct confirms *c, char name[SOURCE_LOG_NAME_MAX])
+{
+    CLEANUP(arena_release) struct arena a;
+    struct source s;
+    struct err ignored;
+    name[0] = '\0';
+    arena_init(&a, SOURCE_MEMORY);
+    if (source_by_no(c->ledger, &a, c->now.src_no, &s, &ignored) == RC_OK)
+        (void)source_log_name(&s, name);
+}
+
 static enum rc settle(struct confirms *c, struct err *err)
 {
     const struct push_confirmation *p = &c->now;
     bool last = p->attempts + 1 >= PUSH_CONFIRM_TRIES;
+    char name[SOURCE_LOG_NAME_MAX];
     int64_t now = clock_now(), pause = (int64_t)PAUSE_MS << p->attempts;
+    name_source(c, name);
     log_event(c->good ? LOG_INFO : LOG_WARN, c->good ? "confirm.done" : "confirm.failed",
-              LOG_I("source", p->src_no), LOG_I("attempt", p->attempts + 1),
-              LOG_I("http", c->http));
+              LOG_S("source", name), LOG_I("attempt", p->attempts + 1), LOG_I("http", c->http));
     c->under_way = false;
+    explicit_bzero(c->now.url, sizeof c->now.url);
     if (c->good || last)
         return push_confirm_end(c->ledger, p->no, c->good, c->detail, now, err);
     return push_confirm_again(c->ledger, p->no, now + pause, c->detail, err);

@@ -17,9 +17,10 @@
 #define STREAM_HEADERS_MAX (SOURCE_HEADERS_MAX + 3)
 #define STREAM_BYTES_MAX INT64_MAX
 #define BEYOND_MAX 64 /* recorded at a time */
+#define BECAUSE "event"
 #define BEYOND "it is beyond max_streams"
 /* No try has ended yet: nobody answers, or it is not its turn. */
-#define WAITS "it waits for a connection"
+#define WAITS "no answer has come yet"
 
 enum state { WAITING, CONNECTING, OPEN };
 enum known { NOTHING, DOWN, UP }; /* what the ledger says of it */
@@ -38,7 +39,7 @@ struct stream {
     bool vague;        /* the ledger says WAITS of it */
     int64_t at;        /* WAITING: until; OPEN: since. clock_mono */
     int64_t closed_at; /* since when it is not open, clock_mono */
-    int64_t look_at, look_pause_ms; /* invariant 6: no look for an event before; clock_mono */
+    int64_t looked_at, look_pause_ms; /* invariant 6: the last look for an event, clock_mono */
     int tries;
     char note[200]; /* why it is not open */
 };
@@ -99,7 +100,10 @@ static enum rc on_begin(void *ctx, const struct fetch_res *res)
         return RC_CONFLICT;
     s->state = OPEN;
     s->at = clock_mono();
+    s->note[0] = '\0';
     s->wants_look = true;
+    if (s->look_pause_ms > STREAMS_LOOK_MIN_MS)
+        s->look_pause_ms = STREAMS_LOOK_MIN_MS;
     sse_restart(&s->sse);
     return RC_OK;
 }
@@ -137,6 +141,10 @@ static void set_note(struct stream *s, const struct fetch_res *res)
              str_is_clean(str_of(res->content_type)))
         snprintf(s->note, sizeof s->note, "it answers with %.*s, not with an event stream",
                  STR_CUT(res->content_type[0] ? res->content_type : "no type", 80));
+    else if (res->end == FETCH_SLOW)
+        snprintf(s->note, sizeof s->note, "%s for %lld s",
+                 s->state == OPEN ? "not a byte came" : "no answer came",
+                 (long long)s->all->conf.stream_quiet_s);
     else if (res->end == FETCH_OK && s->state == OPEN)
         snprintf(s->note, sizeof s->note, "the upstream ended it");
     else if (res->end == FETCH_STOPPED)
@@ -352,11 +360,11 @@ static enum rc step(struct stream *s, struct detect *d, struct err *err)
     if (s->state == OPEN && s->known != UP)
         TRY(record(s, true, err));
     TRY(watch_down(s, err));
-    if (!d || !s->wants_look || clock_mono() < s->look_at)
+    if (!d || !s->wants_look || clock_mono() < s->looked_at + s->look_pause_ms)
         return RC_OK;
     if (detect_has(d, s->src_no) || !detect_has_room(d))
         return RC_OK;
-    TRY(detect_add_some(d, &s->src_no, 1, "event", 0, &n, &full, err));
+    TRY(detect_add_some(d, &s->src_no, 1, BECAUSE, 0, &n, &full, err));
     s->wants_look = n == 0 || full > 0;
     return RC_OK;
 }
@@ -389,7 +397,7 @@ static void pause_looks(struct stream *s, enum outcome o)
     if (ms < STREAMS_LOOK_MIN_MS)
         ms = STREAMS_LOOK_MIN_MS;
     s->look_pause_ms = ms < STREAMS_LOOK_MAX_MS ? ms : STREAMS_LOOK_MAX_MS;
-    s->look_at = clock_mono() + s->look_pause_ms;
+    s->looked_at = clock_mono();
 }
 
 /* A check that began while the stream was open has planned for that. */
@@ -401,7 +409,8 @@ void streams_checked(struct streams *all, const struct check_result *r)
         return;
     if (r->streaming && s->known == DOWN)
         s->known = NOTHING;
-    pause_looks(s, r->outcome);
+    if (strcmp(r->due_because, BECAUSE) == 0)
+        pause_looks(s, r->outcome);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* streams: the event streams of sources (detector sse), held open by the scheduler beside the polls.
  *
- *              pause over                  first byte of a 200 text/event-stream
+ *              pause over                  header of a 200 text/event-stream    
  *   WAITING ───────────────▶ CONNECTING ─────────────────────────────▶ OPEN
  *      ▲                         │ refused, failed                       │ ended, silent, too large
  *      └─────────────────────────┴───────────────────────────────────────┘
@@ -22,8 +22,9 @@
  *   5. What is not open is not recorded as up: not by a scheduler before this one, not while it waits for
  *      its first connection.
  *   6. However many events come, between two looks for them passes a pause: STREAMS_LOOK_MIN_MS after one that
- *      found something, doubled up to STREAMS_LOOK_MAX_MS by each that did not. The last event still gets
- *      its look, after the pause.
+ *      found something, doubled up to STREAMS_LOOK_MAX_MS by each that did not, the least again when a
+ *      connection opens. Looks for another reason, such as polls of an outage, are none of these. The last
+ *      event still gets its look, after the pause.
  *
  * Called by the scheduler, and by nobody else: two of these would connect twice.
  */

@@ -240,3 +240,30 @@ enum rc message_seal(struct arena *a, const struct instance *inst, const struct 
     *ret = m;
     return RC_OK;
 }
+
+/* The address may be a secret, so the engine's own words are not repeated. */
+static enum rc check_address(struct arena *a, const struct instance *inst,
+                             const struct subscriber *s, struct err *err)
+{
+    const char *url = NULL;
+    struct err why = {0};
+    TRY(address(a, inst, s, &url, err));
+    enum rc rc = fetch_may(&inst->conf, url, &why);
+    if (url != s->url)
+        explicit_bzero((char *)(uintptr_t)url, strlen(url));
+    return rc == RC_OK ? RC_OK : err_set(err, rc, "", MESSAGE_REFUSED);
+}
+
+enum rc message_check(const struct instance *inst, const struct subscriber *s, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a;
+    const char *signature = NULL;
+    struct err why = {0};
+    arena_init(&a, BODY_MAX);
+    enum rc rc = check_address(&a, inst, s, &why);
+    if (rc != RC_OK)
+        return err_set(err, rc, "url", "%s", why.msg);
+    if (s->format == NOTIFY_STANDARD)
+        rc = sign_all(&a, inst, s, "msg", 0, STR(""), &signature, &why);
+    return rc == RC_OK ? RC_OK : err_set(err, rc, "secrets", "%s", why.msg);
+}

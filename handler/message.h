@@ -19,6 +19,7 @@
 #include "handler/subscribers.h"
 
 #define MESSAGE_HEADERS 5
+#define MESSAGE_REFUSED "the address is refused: https, or http for a host that allow_hosts names"
 struct message {
     const char *url;
     struct fetch_header headers[MESSAGE_HEADERS];
@@ -38,6 +39,10 @@ MUST_CHECK enum rc message_test_body(struct arena *a, enum subscriber_format f, 
 MUST_CHECK enum rc message_seal(struct arena *a, const struct instance *inst,
                                 const struct subscriber *s, const char *id, struct str body,
                                 int64_t now, struct message *ret, struct err *err);
+/* Could it be told? Its secrets are read and its address is judged; nothing is sent. err->field is the field
+ * of notify.json that is at fault. */
+MUST_CHECK enum rc message_check(const struct instance *inst, const struct subscriber *s,
+                                 struct err *err);
 /* webhook-signature of one secret as it stands in its file: "v1,…". out has MESSAGE_SIGNATURE_MAX bytes.
  * RC_INVALID when the secret is none. */
 #define MESSAGE_SIGNATURE_MAX 48

@@ -15,6 +15,12 @@
 /* Of a wait: a slow receiver must not keep the answers of others from being kept. */
 #define SLICE_MS 20
 
+/* A subscriber that asked to be left alone. */
+struct pause {
+    char subscriber[SUBSCRIBER_NAME_MAX + 1];
+    int64_t until; /* clock_mono */
+};
+
 /* A request under way, or one that has ended and is not kept yet. */
 struct slot {
     bool busy, ended;
@@ -36,6 +42,7 @@ struct notify {
     bool known;       /* it was looked for */
     char wrong[512];
     struct slot slots[SLOTS];
+    struct pause pauses[SUBSCRIBERS_MAX];
 };
 
 enum rc notify_new(struct ledger *l, const struct instance *inst, struct notify **ret,
@@ -122,6 +129,8 @@ static enum rc read_file(struct notify *n, struct err *err)
         return RC_OK;
     arena_reset(&n->file);
     n->all.n = 0;
+    memset(n->pauses, 0,
+           sizeof n->pauses); /* a name may be another's now, or have another address */
     n->wrong[0] = '\0';
     n->known = true;
     n->read = st;
@@ -209,8 +218,17 @@ static enum rc start_request(struct fetch *engine, const struct fetch_req *req, 
     enum rc rc = fetch_start(engine, req, &why);
     if (rc == RC_OK)
         return RC_OK;
-    return err_set(err, rc, "url",
-                   "the address is refused: https, or http for a host that allow_hosts names");
+    return err_set(err, rc, "url", MESSAGE_REFUSED);
+}
+
+/* Two hooks of one host are two receivers: what one of them asks for is no matter of the other. */
+static enum rc need_engine(struct notify *n, struct err *err)
+{
+    if (n->engine)
+        return RC_OK;
+    TRY(fetch_new(&n->conf, &n->engine, err));
+    fetch_each_alone(n->engine);
+    return RC_OK;
 }
 
 /* *ret_told: there is nothing that it may be told any more. */
@@ -229,8 +247,7 @@ static enum rc post(struct notify *n, const struct subscriber *who, struct slot 
         return RC_OK;
     TRY(message_body(&n->message, n->inst, who->format, x, &s, o.entry, &body, err));
     TRY(message_seal(&n->message, n->inst, who, x->id, body, clock_now(), &m, err));
-    if (!n->engine)
-        TRY(fetch_new(&n->conf, &n->engine, err));
+    TRY(need_engine(n, err));
     struct fetch_req req = request_of(&m);
     req.on_done = on_done;
     req.ctx = slot;
@@ -307,6 +324,73 @@ static struct slot *free_slot(struct notify *n)
     return i < SLOTS ? &n->slots[i] : NULL;
 }
 
+/* ---- pauses -------------------------------------------------------------------------------------- */
+
+/* Of this one, or the one that is over first: there are as many as there can be subscribers. */
+static struct pause *pause_of(struct notify *n, const char *subscriber)
+{
+    struct pause *first = n->pauses;
+    for (size_t i = 0; i < SUBSCRIBERS_MAX; i++) {
+        if (strcmp(n->pauses[i].subscriber, subscriber) == 0)
+            return &n->pauses[i];
+        if (n->pauses[i].until < first->until)
+            first = &n->pauses[i];
+    }
+    return first;
+}
+
+static void pause_for(struct notify *n, const char *subscriber, int64_t ms)
+{
+    struct pause *p = pause_of(n, subscriber);
+    int64_t until = clock_mono() + ms;
+    if (strcmp(p->subscriber, subscriber) != 0)
+        *p = (struct pause){0};
+    snprintf(p->subscriber, sizeof p->subscriber, "%s", subscriber);
+    p->until = p->until > until ? p->until : until;
+}
+
+/* 0: it may be told. */
+static int64_t pause_left(struct notify *n, const char *subscriber)
+{
+    const struct pause *p = pause_of(n, subscriber);
+    int64_t left = p->until - clock_mono();
+    return left > 0 && strcmp(p->subscriber, subscriber) == 0 ? left : 0;
+}
+
+static enum rc put_off_all(struct notify *n, const struct subscriber *who,
+                           const struct delivery *due, size_t n_due, int64_t ms, struct err *err)
+{
+    int64_t now = clock_now();
+    for (size_t i = 0; i < n_due; i++) {
+        const struct delivery_end e = {.notice_no = due[i].notice.no,
+                                       .subscriber = who->name,
+                                       .why = "the receiver asked to be left alone",
+                                       .next_at = now + ms};
+        TRY(delivery_put(n->ledger, &e, now, err));
+    }
+    return RC_OK;
+}
+
+/* Until its pause is over; that is no try. */
+static enum rc put_off(struct notify *n, const struct subscriber *who, const struct delivery *due,
+                       size_t n_due, int64_t ms, struct err *err)
+{
+    TRY(ledger_begin(n->ledger, err));
+    return ledger_end(n->ledger, put_off_all(n, who, due, n_due, ms, err), err);
+}
+
+/* ---- what is due --------------------------------------------------------------------------------- */
+
+static size_t leave_out_started(const struct notify *n, const char *subscriber,
+                                struct delivery *due, size_t n_due)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n_due; i++)
+        if (!is_under_way(n, subscriber, due[i].notice.no))
+            due[kept++] = due[i];
+    return kept;
+}
+
 static enum rc start_some(struct notify *n, const struct subscriber *who, struct outbox_counts *c,
                           bool *ret_more, struct err *err)
 {
@@ -316,10 +400,14 @@ static enum rc start_some(struct notify *n, const struct subscriber *who, struct
     if (!who->enabled || under_way(n, who->name) >= NOTIFY_IN_FLIGHT)
         return RC_OK;
     TRY(delivery_due(n->ledger, who->name, clock_now(), due, &count, err));
+    count = leave_out_started(n, who->name, due, count);
+    *ret_more = *ret_more || count > 0;
+    int64_t left = count > 0 ? pause_left(n, who->name) : 0;
+    if (left > 0)
+        return put_off(n, who, due, count, left, err);
     for (size_t i = 0; i < count && under_way(n, who->name) < NOTIFY_IN_FLIGHT; i++) {
-        if (is_under_way(n, who->name, due[i].notice.no) || !(slot = free_slot(n)))
+        if (!(slot = free_slot(n)))
             continue;
-        *ret_more = true;
         TRY(start_one(n, who, &due[i], slot, c, err));
     }
     return RC_OK;
@@ -338,16 +426,16 @@ static bool answered_well(const struct slot *s)
     return s->end == FETCH_OK && s->http >= 200 && s->http < 300;
 }
 
-/* A host that asked us to wait was not asked again: that is no try. */
 static struct delivery_end end_of(const struct slot *s, const char *why)
 {
     struct delivery_end e = failed(s, why, s->retry_after_ms);
     e.done = answered_well(s);
-    if (s->end == FETCH_DEFERRED) {
-        e.counts = false;
-        e.next_at = clock_now() + (s->retry_after_ms > 0 ? s->retry_after_ms : 0);
-    }
     return e;
+}
+
+static bool asks_for_pause(const struct slot *s)
+{
+    return (s->http == 429 || s->http == 503) && s->retry_after_ms > 0;
 }
 
 static enum rc keep_ended(struct notify *n, struct outbox_counts *c, struct err *err)
@@ -357,6 +445,8 @@ static enum rc keep_ended(struct notify *n, struct outbox_counts *c, struct err 
         struct slot *s = &n->slots[i];
         if (!s->busy || !s->ended)
             continue;
+        if (asks_for_pause(s))
+            pause_for(n, s->subscriber, s->retry_after_ms);
         say(s, why, sizeof why);
         const struct delivery_end e = end_of(s, why);
         TRY(delivery_put(n->ledger, &e, clock_now(), err));

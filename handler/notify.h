@@ -4,11 +4,13 @@
  *
  * Invariants
  *   1. Whoever is slow or dead keeps nobody waiting: each subscriber has up to NOTIFY_IN_FLIGHT requests of
- *      its own under way, and none waits for those of another. Nothing is waited for by a handler.
+ *      its own under way, and none waits for those of another, nor for what another was told to wait for, on the
+ *      same host either. Nothing is waited for by a handler.
  *   2. What a subscriber may be told is decided when it is sent, by the level its source has then. What
  *      must not be told any more goes without a word.
  *   3. What failed is tried again after a random wait below 1 s, 2 s, 4 s … an hour (or what Retry-After
- *      says), and is dead after OUTBOX_TRIES_MAX tries, or at once when the receiver answers 410.
+ *      says), and is dead after OUTBOX_TRIES_MAX tries, or at once when the receiver answers 410. A receiver
+ *      that sends Retry-After with 429 or 503 is sent nothing else meanwhile; what is put off is no try.
  *   4. While notify.json is wrong nobody is told and nothing is lost. Rows of a subscriber that it does not
  *      name any more go; those of a disabled one wait.
  * Called by freshet-outbox, outbox_drain and the notify commands.

@@ -164,17 +164,41 @@ static enum rc read_secrets(struct reader *r, yyjson_val *o, struct subscriber *
     return s->secrets.n && s->secrets.n <= SUBSCRIBER_SECRETS_MAX ? RC_OK : wrong(r, fix);
 }
 
+static const char *const types[] = {
+#define CHANGE_TYPE(name) #name,
+#include "handler/changes.def"
+};
+static const char *const classes[] = {
+#define CHANGE_CLASS(name) #name,
+#include "handler/changes.def"
+};
+
+/* A word that is none of these would match nothing, and the subscriber would wait for ever. */
+static enum rc read_words(struct reader *r, yyjson_val *o, const char *field,
+                          const char *const *words, size_t n, struct conf_list *ret)
+{
+    char fix[200] = "must be a list of ";
+    for (size_t i = 0, len = strlen(fix); i < n; i++)
+        len += (size_t)snprintf(fix + len, sizeof fix - len, "%s%s", i ? ", " : "", words[i]);
+    TRY(read_list(r, o, field, fix, ret));
+    for (size_t i = 0; i < ret->n; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(words[k], ret->items[i]) != 0)
+            k++;
+        if (k == n)
+            return wrong(r, fix);
+    }
+    return RC_OK;
+}
+
 static enum rc read_filters(struct reader *r, yyjson_val *o, struct subscriber *s)
 {
     static const char ids[] = "must be a list of ids; leave it out for all";
     TRY(read_events(r, o, &s->events));
     TRY(read_list(r, o, "sources", ids, &s->sources));
     TRY(read_list(r, o, "collections", ids, &s->collections));
-    TRY(read_list(r, o, "change_types",
-                  "must be a list of new, modified, deleted, reinstated, rollback", &s->types));
-    return read_list(r, o, "change_classes",
-                     "must be a list of new, content, schema, deleted, reinstated, rollback",
-                     &s->classes);
+    TRY(read_words(r, o, "change_types", types, ARRAY_LEN(types), &s->types));
+    return read_words(r, o, "change_classes", classes, ARRAY_LEN(classes), &s->classes);
 }
 
 static enum rc read_name(struct reader *r, yyjson_val *o, const struct subscribers *before,

@@ -32,7 +32,9 @@ static void read_state(const struct query *q, int c, struct check_state *ret)
                                 .next_check_at = col_time(q, c + 17),
                                 .date_doubted = col_i64(q, c + 21) != 0,
                                 .stream_down_at = col_time(q, c + 27),
-                                .writes = col_i64(q, c + 28)};
+                                .writes = col_i64(q, c + 28),
+                                .heard = col_i64(q, c + 32),
+                                .heard_at = col_time(q, c + 33)};
     ret->has_seen = col_sha(q, c + 3, &ret->seen_sha);
     ret->has_other = col_sha(q, c + 22, &ret->other_sha);
     ret->other_size = col_i64(q, c + 23);

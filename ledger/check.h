@@ -30,7 +30,8 @@ struct check_state {
     int64_t checked_at, reached_at, verified_at, changed_at, interval_s, next_check_at;
     int64_t stream_down_at; /* check_state_get only: of its event stream; -1: up, or it has none */
     char refused[48]; /* check_state_get only: why its newest candidate was not taken in; "" else */
-    int64_t writes;   /* how often it was written when it was read: invariant 2 */
+    int64_t heard, heard_at; /* check_state_get only: news its upstream told, and the last time */
+    int64_t writes;          /* how often it was written when it was read: invariant 2 */
     char last_outcome[32], last_detail[256];
     char cursor[CHECK_CURSOR_MAX]; /* of a detector that reads more than validators */
     char breach[16];               /* that subscribers were told of (breach.h); "" when none */

@@ -122,6 +122,8 @@ static enum rc harden(struct ledger *l, struct err *err)
     TRY(exec(l,
              "PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;",
              err));
+    /* What is deleted is overwritten where that costs no write: addresses with tokens (push_confirm). */
+    TRY(exec(l, "PRAGMA secure_delete = FAST;", err));
     return exec(l, CACHE, err);
 }
 

@@ -84,6 +84,24 @@ static void say_failures(const struct health_facts *f, char *out, size_t n)
         snprintf(out, n, "last check ended as %.*s", STR_FMT(f->last_outcome));
 }
 
+static void say_never_checked(const struct health_facts *f, struct health *h)
+{
+    char at[TIME_MAX];
+    time_or_never(f->pushed ? f->heard_at : f->next_check_at, at);
+    if (f->pushed && f->heard > 0)
+        snprintf(
+            h->reason, sizeof h->reason,
+            "Its upstream was heard %lld time%s, last at %s, but nothing could be taken in yet.",
+            (long long)f->heard, f->heard == 1 ? "" : "s", at);
+    else if (f->pushed)
+        snprintf(h->reason, sizeof h->reason,
+                 "Its upstream is to tell, and was never heard; nobody has looked either.");
+    else
+        snprintf(h->reason, sizeof h->reason, "No check was ever made%s%s.",
+                 f->next_check_at < 0 ? ", and none is due by itself" : "; due since ",
+                 f->next_check_at < 0 ? "" : at);
+}
+
 /* Named by dates, not by ages: the text then moves only with its facts, and an ETag can tell. */
 static void say_why(const struct health_facts *f, struct health *h)
 {
@@ -97,17 +115,7 @@ static void say_why(const struct health_facts *f, struct health *h)
         return;
     }
     switch (h->state) {
-    case HEALTH_never_checked:
-        if (f->pushed) {
-            snprintf(h->reason, room,
-                     "Its upstream is to tell, and was never heard; nobody has looked either.");
-            break;
-        }
-        time_or_never(f->next_check_at, at);
-        snprintf(h->reason, room, "No check was ever made%s%s.",
-                 f->next_check_at < 0 ? ", and none is due by itself" : "; due since ",
-                 f->next_check_at < 0 ? "" : at);
-        break;
+    case HEALTH_never_checked: say_never_checked(f, h); break;
     case HEALTH_ahead:
         time_or_never(f->checked_at, at);
         snprintf(h->reason, room,

@@ -40,6 +40,7 @@ struct health_facts {
     int64_t checked_at, reached_at, verified_at, failures, next_check_at;
     int64_t removed_at;               /* since when the upstream, or its listing, is without it */
     bool pushed;                      /* its upstream is to tell, and nobody looks meanwhile */
+    int64_t heard, heard_at;          /* then: how often it did, and the last time */
     int64_t stream_down_at;           /* its event stream; 0 or less: up, or it has none */
     struct str last_outcome, refused; /* refused: a reason code; "" when it was not */
 };

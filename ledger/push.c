@@ -176,6 +176,18 @@ static enum rc tell(struct ledger *l, struct arena *a, const struct source *s, c
     return add_candidate(l, a, &entry, detector, e, now, err);
 }
 
+/* ---- subscriptions ------------------------------------------------------------------------------ */
+
+enum rc push_confirm(struct ledger *l, const struct source *s, const char *url, int64_t now,
+                     struct err *err)
+{
+    int64_t open = 0;
+    TRY(query_i64(l, Q_PUSH_CONFIRM_OPEN, &open, err, "i", s->no));
+    if (open >= PUSH_CONFIRMS_MAX)
+        return err_set(err, RC_FULL, "", "Too many subscriptions of this source wait already.");
+    return query_run(l, Q_PUSH_CONFIRM_ADD, err, "iti", s->no, url, now);
+}
+
 /* ---- taking in ---------------------------------------------------------------------------------- */
 
 static enum rc count(struct ledger *l, const struct source *s, enum push_end end, struct err *err)
@@ -185,12 +197,19 @@ static enum rc count(struct ledger *l, const struct source *s, enum push_end end
     return query_run(l, Q_PUSH_PUBLIC, err, "t", public_results[end]);
 }
 
-static enum rc remember(struct ledger *l, const struct source *s, const struct push_event *e,
-                        int64_t now, struct err *err)
+static enum rc remember_id(struct ledger *l, const struct source *s, const struct push_event *e,
+                           int64_t now, struct err *err)
 {
     char scope[SCOPE_MAX];
     scope_of(s, scope);
-    TRY(query_run(l, Q_NONCE_ADD, err, "tshtim", scope, e->id, &e->digest, "", now, e->keep_until));
+    return query_run(l, Q_NONCE_ADD, err, "tshtim", scope, e->id, &e->digest, "", now,
+                     e->keep_until);
+}
+
+static enum rc remember(struct ledger *l, const struct source *s, const struct push_event *e,
+                        int64_t now, struct err *err)
+{
+    TRY(remember_id(l, s, e, now, err));
     if (e->sequence.n)
         TRY(query_run(l, Q_PUSH_OBJECT_SET, err, "issi", s->no, e->object, e->sequence,
                       e->keep_until));
@@ -214,7 +233,10 @@ enum rc push_take(struct ledger *l, struct arena *a, const struct source *s, con
     struct verdict v = {0};
     TRY(ledger_need_tx(l, err));
     TRY(judge(l, s, e, &v, err));
-    if (v.end == PUSH_ACCEPTED) {
+    if (v.end == PUSH_ACCEPTED && e->confirm) {
+        TRY(push_confirm(l, s, e->confirm, now, err));
+        TRY(remember_id(l, s, e, now, err));
+    } else if (v.end == PUSH_ACCEPTED) {
         if (v.gap)
             TRY(look_after_gap(l, a, s, now, err));
         TRY(tell(l, a, s, detector, e, now, err));
@@ -227,16 +249,6 @@ enum rc push_take(struct ledger *l, struct arena *a, const struct source *s, con
 }
 
 /* ---- confirmations ------------------------------------------------------------------------------ */
-
-enum rc push_confirm(struct ledger *l, const struct source *s, const char *url, int64_t now,
-                     struct err *err)
-{
-    int64_t open = 0;
-    TRY(query_i64(l, Q_PUSH_CONFIRM_OPEN, &open, err, "i", s->no));
-    if (open >= PUSH_CONFIRMS_MAX)
-        return err_set(err, RC_FULL, "", "Too many subscriptions of this source wait already.");
-    return query_run(l, Q_PUSH_CONFIRM_ADD, err, "iti", s->no, url, now);
-}
 
 enum rc push_confirm_next(struct ledger *l, int64_t now, struct push_confirmation *ret,
                           struct err *err)

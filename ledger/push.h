@@ -38,6 +38,7 @@ struct push_event {
     struct sha256 digest;        /* what tells a repeat from another event under the same id */
     struct str after;            /* what the sequence just before begins with; "" for not told */
     bool look;                   /* gone: for the scheduler */
+    const char *confirm;         /* no news: a subscription wants this address fetched; NULL */
     int64_t keep_until;          /* how long the id is remembered */
 };
 /* detector: `webhook` or `event`. Inside a transaction; may be repeated in another one after a failure. */

@@ -8,6 +8,8 @@ struct health_facts health_facts_of(const struct source *s, const struct check_s
     return (struct health_facts){.retired = s->retired_at >= 0,
                                  .template = source_is_template(s),
                                  .pushed = source_is_pushed(s),
+                                 .heard = st->heard,
+                                 .heard_at = st->heard_at,
                                  .checked_at = st->checked_at,
                                  .reached_at = st->reached_at,
                                  .verified_at = st->verified_at,

@@ -314,6 +314,32 @@ static void the_receiver_may_stop(void **state)
     assert_int_equal(g.res.bytes_in, 5);
 }
 
+/* What stays open begins with its header: the first byte may come much later, or never. */
+static void what_stays_open_begins_with_its_header(void **state)
+{
+    struct got g;
+    (void)state;
+    server_route(&here, "/s", HANG, "HTTP/1.1 200 OK\r\n\r\n");
+    server_route(&here, "/204", KEEP, "HTTP/1.1 204 X\r\n\r\n");
+    struct fetch_req req = request(&g, "GET", url_at(&here, "/s"));
+    req.quiet_s = 1;
+    req.timeout_ms = 10000;
+    req.attempts = 1;
+    run(&req);
+    assert_end(g, SLOW);
+    assert_int_equal(g.begins, 1);
+    req = request(&g, "GET", url_at(&here, "/s"));
+    req.quiet_s = 60;
+    g.say_begin = RC_FULL;
+    run(&req);
+    assert_end(g, STOPPED);
+    req = request(&g, "GET", url_at(&here, "/204"));
+    req.quiet_s = 60;
+    run(&req);
+    assert_end(g, OK);
+    assert_int_equal(g.begins, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,7 +349,7 @@ int main(void)
         TEST(truncated_and_broken),  TEST(refused_connection),
         TEST(endless_body),          TEST(the_cap_is_exact),
         TEST(endless_headers),       TEST(the_header_cap_is_exact),
-        TEST(the_receiver_may_stop),
+        TEST(the_receiver_may_stop), TEST(what_stays_open_begins_with_its_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

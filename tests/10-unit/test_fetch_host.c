@@ -278,6 +278,19 @@ static void a_short_pause_is_waited_for(void **state)
     assert_int_equal(fetch_run(f, 20), 1);
 }
 
+static void strangers_share_no_pause(void **state)
+{
+    (void)state;
+    route(&here, "/busy", 0, "429 Slow\r\nRetry-After: 3600");
+    route(&here, "/a", 0, "200 OK");
+    fetch_each_alone(f);
+    struct fetch_res *res = get(here.port, "/busy");
+    assert_int_equal(res->http, 429);
+    assert_in_range(res->retry_after_ms, 3590000, 3600000); /* told all the same */
+    assert_end(get(here.port, "/a"), OK);
+    assert_true(host_at(here.port)->quiet_until <= clock_mono());
+}
+
 /* H4: neither an answer nor a shorter Retry-After takes a pause back; a day is the most. */
 static void a_pause_only_grows(void **state)
 {
@@ -634,6 +647,7 @@ int main(void)
         TEST(a_spent_budget_is_one_hosts),
         TEST(a_long_pause_is_for_all),
         TEST(a_short_pause_is_waited_for),
+        TEST(strangers_share_no_pause),
         TEST(a_pause_only_grows),
         TEST(open_after_five_failures),
         TEST(opening_ends_what_waits),

@@ -28,6 +28,28 @@ static const char *judged(struct health_facts f)
     return health_name(h.state);
 }
 
+/* Of a source that is told: heard or not is said, and no more than is known. */
+static void heard_is_not_never_heard(void **state)
+{
+    struct health h;
+    (void)state;
+    struct health_facts f = fine();
+    f.checked_at = f.reached_at = f.verified_at = f.next_check_at = f.heard_at = -1;
+    f.pushed = true;
+    health_judge(&f, NOW, &h);
+    assert_non_null(strstr(h.reason, "never heard"));
+    f.heard = 3;
+    f.heard_at = NOW - 60000;
+    health_judge(&f, NOW, &h);
+    assert_string_equal(health_name(h.state), "never_checked");
+    assert_string_equal(h.reason,
+                        "Its upstream was heard 3 times, last at 2027-01-15T07:59:00Z, but "
+                        "nothing could be taken in yet.");
+    f.heard = 1;
+    health_judge(&f, NOW, &h);
+    assert_non_null(strstr(h.reason, "heard 1 time, last"));
+}
+
 static void every_rule(void **state)
 {
     (void)state;
@@ -187,10 +209,15 @@ static void numbers_for_people(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule),         cmocka_unit_test(manual_sources),
-        cmocka_unit_test(templates),          cmocka_unit_test(not_published_yet),
-        cmocka_unit_test(order_of_rules),     cmocka_unit_test(reasons_do_not_age),
-        cmocka_unit_test(numbers_for_people), cmocka_unit_test(triggers_by_type_and_month),
+        cmocka_unit_test(heard_is_not_never_heard),
+        cmocka_unit_test(every_rule),
+        cmocka_unit_test(manual_sources),
+        cmocka_unit_test(templates),
+        cmocka_unit_test(not_published_yet),
+        cmocka_unit_test(order_of_rules),
+        cmocka_unit_test(reasons_do_not_age),
+        cmocka_unit_test(numbers_for_people),
+        cmocka_unit_test(triggers_by_type_and_month),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

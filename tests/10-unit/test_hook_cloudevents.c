@@ -75,7 +75,17 @@ static void binary(void **state)
     assert_int_equal(w.r.n_events, 1);
     is_full(&w.r.events[0]);
     world_end(&w);
+    assert_false(w.r.events[0].loose_id);
     assert_rc(reads_binary(headers, "", ""), RC_OK);
+    world_end(&w);
+    world_start(&w, "{\"auth\":\"hmac\"}"); /* the body is signed, and no header */
+    for (const char *const *h = headers; *h; h++)
+        world_header(&w, *h);
+    world_body(&w, "text/csv", "a,b");
+    assert_rc(world_read(&w, &hook_cloudevents), RC_OK);
+    assert_true(w.r.events[0].loose_id);
+    assert_str(w.r.events[0].sequence, "");
+    assert_str(w.r.events[0].after, "");
     world_end(&w);
 }
 

@@ -239,7 +239,7 @@ static void forms_that_are_none(void **state)
     static const struct {
         const char *body, *word;
     } cases[] = {
-        {"", "not valid JSON"},
+        {"", "is empty"},
         {"[]", "message"},
         {"{}", "message"},
         {"{\"message\":7}", "message"},

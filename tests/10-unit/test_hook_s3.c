@@ -196,7 +196,7 @@ static void one_bad_record_refuses_all(void **state)
         {"{}", "no notification"},
         {"[[]]", "no notification"},
         {"\"Records\"", "no notification"},
-        {"", "not valid JSON"},
+        {"", "is empty"},
         {"{\"Records\":[", "not valid JSON"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -53,6 +53,27 @@ static void settings_out_of_reach_are_not_missing(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* What `freshet up --port` serves is what links name. */
+static void the_served_port_stands_above_the_setting(void **state)
+{
+    char path[PATH_MAX + 16];
+    struct instance i = {0};
+    struct err err = {0};
+    (void)state;
+    snprintf(path, sizeof path, "%s/freshet.json", dir);
+    unit_write(path, "{\"port\":8081}");
+    assert_int_equal(setenv(INSTANCE_PORT_VARIABLE, "18850", 1), 0);
+    assert_rc(instance_load(&arena, dir, &i, &err), RC_OK);
+    assert_int_equal(i.conf.port, 18850);
+    assert_int_equal(setenv(INSTANCE_PORT_VARIABLE, "65536", 1), 0);
+    assert_rc(instance_load(&arena, dir, &i, &err), RC_INVALID);
+    assert_string_equal(err.field, INSTANCE_PORT_VARIABLE);
+    assert_int_equal(unsetenv(INSTANCE_PORT_VARIABLE), 0);
+    assert_rc(instance_load(&arena, dir, &i, &err), RC_OK);
+    assert_int_equal(i.conf.port, 8081);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void the_folder_is_absolute_and_without_links(void **state)
 {
     char link[PATH_MAX + 8], real[PATH_MAX];
@@ -175,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_without_settings_names_the_fix),
         cmocka_unit_test(settings_out_of_reach_are_not_missing),
+        cmocka_unit_test(the_served_port_stands_above_the_setting),
         cmocka_unit_test(the_folder_is_absolute_and_without_links),
         cmocka_unit_test(links_begin_with_the_public_address_or_the_port),
         cmocka_unit_test(a_secret_loses_its_newline_only),

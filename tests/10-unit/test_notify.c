@@ -119,6 +119,17 @@ static void a_file_is_read(void **state)
     assert_int_equal(parsed("{\"subscribers\":[]}").n, 0);
 }
 
+static void every_word_of_the_tables_is_a_filter(void **state)
+{
+    (void)state;
+    struct subscriber s =
+        one(OPS ",\"change_types\":[\"new\",\"modified\",\"deleted\",\"reinstated\","
+                "\"rollback\"],\"change_classes\":[\"new\",\"content\",\"schema\","
+                "\"deleted\",\"reinstated\",\"rollback\"]");
+    assert_int_equal(s.types.n, 5);
+    assert_int_equal(s.classes.n, 6);
+}
+
 /* S3: every error names the subscriber and the field. */
 static void errors_name_the_field(void **state)
 {
@@ -136,6 +147,10 @@ static void errors_name_the_field(void **state)
         {"{\"subscribers\":[{" OPS ",\"events\":[\"holds\"]}]}", "ops.events"},
         {"{\"subscribers\":[{" OPS ",\"events\":[]}]}", "ops.events"},
         {"{\"subscribers\":[{" OPS ",\"sources\":\"s1\"}]}", "ops.sources"},
+        {"{\"subscribers\":[{" OPS ",\"change_types\":[\"modfied\"]}]}", "ops.change_types"},
+        {"{\"subscribers\":[{" OPS ",\"change_types\":[\"new\",\"content\"]}]}",
+         "ops.change_types"},
+        {"{\"subscribers\":[{" OPS ",\"change_classes\":[\"modified\"]}]}", "ops.change_classes"},
         {"{\"subscribers\":[{" OPS ",\"audience\":\"all\"}]}", "ops.audience"},
         {"{\"subscribers\":[{" OPS ",\"format\":\"mail\"}]}", "ops.format"},
         {"{\"subscribers\":[{" OPS ",\"enabled\":1}]}", "ops.enabled"},
@@ -298,6 +313,7 @@ int main(void)
                                        T(hmac_is_rfc_4231),
                                        T(a_signature_is_standard_webhooks),
                                        T(a_file_is_read),
+                                       T(every_word_of_the_tables_is_a_filter),
                                        T(errors_name_the_field),
                                        T(withheld_is_not_told),
                                        T(filters_decide),

@@ -343,6 +343,27 @@ static void a_slow_one_holds_up_nobody(void **state)
     assert_int_equal(deliveries("subscriber = 'bad'"), 12);
 }
 
+/* T1, T3: two hooks of one host. The pause is of the one that was told to wait, for all that it gets. */
+static void a_pause_is_of_one_subscriber(void **state)
+{
+    (void)state;
+    receiver("busy", "429 Slow\r\nRetry-After: 86400");
+    subscribers(arena_printf(&fix_arena, "%s,%s", subscriber("busy", ALL), subscriber("ops", ALL)));
+    (void)publish("one", "public");
+    struct outbox_counts n = turns();
+    assert_int_equal(n.told, 1);
+    assert_int_equal(n.failed, 1);
+    (void)publish("two", "public");
+    int before = server_count(&server, &server.requests);
+    assert_int_equal(turns().told, 1);
+    assert_int_equal(server_count(&server, &server.requests), before + 1);
+    assert_int_equal(deliveries("subscriber = 'ops'"), 0);
+    assert_int_equal(deliveries("subscriber = 'busy' AND attempts = 1"), 1);
+    assert_int_equal(deliveries("attempts = 0 AND detail LIKE '%left alone%'"), 1);
+    int64_t next = ask_number("SELECT min(next_attempt_at) FROM deliveries");
+    assert_in_range(next, clock_now() + DAY_MS - 60000, clock_now() + DAY_MS);
+}
+
 /* N3, T3 */
 static void given_up_and_revived(void **state)
 {
@@ -467,6 +488,7 @@ int main(void)
                                        T(withheld_sources_are_not_told),
                                        T(a_raised_level_silences_what_waits),
                                        T(a_slow_one_holds_up_nobody),
+                                       T(a_pause_is_of_one_subscriber),
                                        T(given_up_and_revived),
                                        T(the_notice_stays_for_who_lacks_it),
                                        T(a_wrong_file_tells_nobody_and_loses_nothing),

@@ -102,6 +102,12 @@ static void an_id_is_told_once(void **state)
     assert_int_equal(number("SELECT count(*) FROM inbox"), 1);
     assert_int_equal(number("SELECT count(*) FROM push_conflicts WHERE times = 2"), 1);
     assert_int_equal(number("SELECT count(*) FROM notices WHERE kind = 'conflict'"), 1);
+    struct check_state st;
+    OK(check_state_get(led, road.no, &st, &fix_err));
+    assert_int_equal(st.heard, 1); /* what health tells of it */
+    assert_int_equal(st.heard_at, 5000);
+    OK(check_state_get(led, list.no, &st, &fix_err));
+    assert_int_equal(st.heard, 0);
     /* Of another source the id is another id. */
     assert_string_equal(tell(&entry, event("e1", "", "", 2), 5004), "accepted");
 }
@@ -271,6 +277,64 @@ static void ids_are_forgotten_when_nobody_repeats_them(void **state)
     assert_int_equal(number("SELECT count(*) FROM push_objects"), 1);
 }
 
+/* A message that asks is told once like any other, and it is no news. */
+static bool file_holds(const char *text)
+{
+    static char all[4u << 20];
+    char path[300];
+    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(all, 1, sizeof all, f);
+    fclose(f);
+    assert_true(n < sizeof all);
+    return memmem(all, n, text, strlen(text)) != NULL;
+}
+
+static void checkpoint(void)
+{
+    assert_int_equal(
+        sqlite3_wal_checkpoint_v2(led->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+        SQLITE_OK);
+}
+
+/* The address holds a token: it is not only forgotten, its bytes go. */
+static void nothing_is_left_of_a_token(void **state)
+{
+    struct push_confirmation c;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        OK(ledger_begin(led, &fix_err));
+        OK(push_confirm(led, &road,
+                        arena_printf(&fix_arena, "https://sns.example/?%d&Token=abc", i), 5000,
+                        &fix_err));
+        OK(ledger_commit(led, &fix_err));
+    }
+    checkpoint();
+    assert_true(file_holds("Token=abc"));
+    while (push_confirm_next(led, 5000, &c, &fix_err) == RC_OK)
+        OK(push_confirm_end(led, c.no, true, "HTTP 200", 5000, &fix_err));
+    checkpoint();
+    assert_false(file_holds("Token=abc"));
+}
+
+static void a_subscription_asks_once(void **state)
+{
+    struct push_event e = event("m1", "", "", 1);
+    struct push_confirmation c;
+    (void)state;
+    e.confirm = "https://sns.example/?Token=abc";
+    assert_string_equal(tell(&road, e, 5000), "accepted");
+    OK(push_confirm_next(led, 5000, &c, &fix_err));
+    OK(push_confirm_end(led, c.no, true, "HTTP 200", 5000, &fix_err));
+    assert_string_equal(tell(&road, e, 5001), "duplicate");
+    assert_rc(push_confirm_next(led, 9000, &c, &fix_err), RC_NOT_FOUND);
+    memset(e.digest.b, 2, sizeof e.digest.b);
+    assert_string_equal(tell(&road, e, 5002), "conflict");
+    assert_int_equal(number("SELECT count(*) FROM inbox"), 0);
+    assert_int_equal(number("SELECT count(*) FROM push_confirmations"), 1);
+}
+
 static void confirmations_are_tried_and_end(void **state)
 {
     struct push_confirmation c;
@@ -361,6 +425,8 @@ int main(void)
         TEST(who_is_told_is_not_polled),
         TEST(withheld_news_moves_no_public_number),
         TEST(ids_are_forgotten_when_nobody_repeats_them),
+        TEST(a_subscription_asks_once),
+        TEST(nothing_is_left_of_a_token),
         TEST(confirmations_are_tried_and_end),
         TEST(a_conflict_waits_for_a_person),
         TEST(intake_has_the_rights_it_needs),

@@ -25,6 +25,8 @@ static const char *options_of(const char *adapter)
         return "{\"topic_arns\":[\"arn:aws:sns:us-east-1:123456789012:maps\"]}";
     if (strcmp(adapter, "gcs") == 0)
         return "{\"audience\":\"https://x.example\",\"email\":\"push@x.example\"}";
+    if (strcmp(adapter, "hmac") == 0)
+        return "{\"id\":\"/id\"}";
     return "{}";
 }
 
@@ -55,6 +57,8 @@ static int make_hooks(void **state)
     (void)declare_pushed("closed", "restricted", "github");
     (void)declare_pushed("canary-sov-pushed", "sovereign", "github");
     (void)declare_pushed("talk", "public", "slack");
+    (void)declare_pushed("own", "public", "hmac");
+    (void)declare_pushed("many", "public", "cloudevents");
     struct source old = declare_pushed("old", "public", "github");
     OK(ledger_begin(led, &fix_err));
     OK(source_retire(led, old.no, clock_now(), &fix_err));
@@ -106,6 +110,18 @@ static int told(const char *source, const char *key, const char *id, const char 
     return status;
 }
 
+/* To `own`, whose ids are in the body and so signed. */
+static struct answer deliver_own(const char *body)
+{
+    const char *mac = strchr(signature(KEY, body), '=') + sizeof "sha256=";
+    return ask_at(intake_sock,
+                  &(struct ask){.method = "POST",
+                                .path = "/hooks/own",
+                                .type = "application/json",
+                                .body = body,
+                                .headers = {arena_printf(&fix_arena, "HTTP_X_SIGNATURE=%s", mac)}});
+}
+
 static int64_t candidates(void)
 {
     return sql_number(
@@ -135,12 +151,77 @@ static void a_delivery_is_taken_once(void **state)
     assert_non_null(strstr(a.body, "\"duplicates\":1"));
     answer_free(&a);
     assert_int_equal(rows(), written);
-    a = deliver("open", KEY, "d-1", body_of(++sent));
+    assert_int_equal(candidates(), before + 1);
+}
+
+static void the_same_id_with_another_body_is_put_aside(void **state)
+{
+    int64_t before = candidates();
+    (void)state;
+    struct answer a = deliver_own("{\"id\":\"c-1\"}");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    a = deliver_own("{\"id\":\"c-1\",\"n\":2}");
     assert_int_equal(a.status, 409);
-    assert_non_null(strstr(a.body, "\"code\":\"CONFLICT\""));
+    assert_non_null(strstr(a.body, "\"code\":\"QUARANTINED\""));
+    assert_non_null(strstr(a.body, "The id was told before with another body"));
     answer_free(&a);
     assert_int_equal(candidates(), before + 1);
-    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'd-1'"), 1);
+    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts WHERE event_id = 'c-1'"), 1);
+}
+
+#define CLOUD(id, data)                                                                            \
+    "{\"specversion\":\"1.0\",\"id\":\"" id "\",\"source\":\"/s\",\"type\":\"t\",\"data\":" data "}"
+
+static struct answer deliver_many(const char *body)
+{
+    return ask_at(intake_sock, &(struct ask){.method = "POST",
+                                             .path = "/hooks/many",
+                                             .type = "application/cloudevents-batch+json",
+                                             .body = body,
+                                             .headers = {"HTTP_AUTHORIZATION=Bearer " KEY}});
+}
+
+static int lines_of_log(const char *text)
+{
+    static char log[1u << 20];
+    char path[192];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/log/intake.log", fix_dir);
+    unit_read(path, log, sizeof log);
+    for (const char *p = log; (p = strstr(p, text)); p++)
+        n++;
+    return n;
+}
+
+/* Each conflict has a line, also when other events of its delivery are taken. */
+static void a_conflict_among_good_ones_is_told(void **state)
+{
+    (void)state;
+    struct answer a = deliver_many("[" CLOUD("b-1", "1") "," CLOUD("b-2", "1") "]");
+    assert_int_equal(a.status, 202);
+    answer_free(&a);
+    int before = lines_of_log("hook.conflict");
+    a = deliver_many("[" CLOUD("b-1", "2") "," CLOUD("b-2", "2") "," CLOUD("b-3", "1") "]");
+    assert_int_equal(a.status, 202);
+    assert_non_null(strstr(a.body, "\"conflicts\":2"));
+    answer_free(&a);
+    assert_int_equal(lines_of_log("hook.conflict"), before + 2);
+    assert_int_equal(lines_of_log("\"event\":\"/s b-1\""), 1);
+}
+
+/* What was signed, repeated under the id of an event to come, is no obstacle to that event. */
+static void nobody_takes_an_id_that_is_not_signed(void **state)
+{
+    const char *seen = body_of(++sent), *next = body_of(++sent);
+    int64_t before = rows(), conflicts = sql_number("SELECT count(*) FROM push_conflicts");
+    (void)state;
+    assert_int_equal(told("open", KEY, "i-1", seen), 202);
+    assert_int_equal(told("open", KEY, "i-2", seen), 202); /* a look more */
+    assert_int_equal(told("open", KEY, "i-2", next), 202);
+    assert_int_equal(told("open", KEY, "i-2", next), 200);
+    assert_true(rows() > before);
+    assert_int_equal(sql_number("SELECT count(*) FROM push_conflicts"), conflicts);
 }
 
 static void what_cannot_be_right_is_refused(void **state)
@@ -151,6 +232,17 @@ static void what_cannot_be_right_is_refused(void **state)
     (void)state;
     assert_int_equal(told("open", NULL, "x-1", body), 401);
     assert_int_equal(told("open", "a wrong key of the same length!!", "x-1", body), 401);
+    struct answer w = deliver("open", "a wrong key of the same length!!", "x-1", body);
+    assert_non_null(strstr(w.body, "A valid signature or secret is required"));
+    assert_non_null(strstr(w.body, "\"code\":\"UNSIGNED\""));
+    answer_free(&w);
+    w = ask_at(intake_sock, &(struct ask){.method = "POST",
+                                          .path = "/hooks/many",
+                                          .type = "application/json",
+                                          .body = "{}",
+                                          .headers = {"HTTP_AUTHORIZATION=Bearer none"}});
+    assert_non_null(strstr(w.body, "Authorization does not hold a secret of this source."));
+    answer_free(&w);
     assert_int_equal(told("open", KEY, "x-1", "{\"after\":"), 400);
     assert_int_equal(told("open", KEY, "x-1", ""), 400);
     struct answer a = ask_at(
@@ -160,6 +252,7 @@ static void what_cannot_be_right_is_refused(void **state)
                                    .body = body,
                                    .headers = {signature(KEY, body), signature(KEY2, body)}});
     assert_int_equal(a.status, 400); /* two signatures: which one was meant? */
+    assert_non_null(strstr(a.body, "X-Hub-Signature-256"));
     answer_free(&a);
     memset(large, ' ', sizeof large - 1);
     assert_int_equal(told("open", KEY, "x-1", large), 413); /* hook_max_body */
@@ -413,10 +506,16 @@ static void nothing_secret_is_kept(void **state)
     char path[192];
     static char log[1u << 20];
     const char *body = "{\"after\":\"canary-in-the-body\"}";
+    static const char *const own[] = {"{\"id\":\"c-2\",\"x\":\"canary-in-the-body\"}",
+                                      "{\"id\":\"c-2\"}", NULL};
     (void)state;
     assert_int_equal(told("open", KEY, "s-1", body), 202);
     assert_int_equal(told("open", NULL, "s-2", body), 401);
-    assert_int_equal(told("open", KEY, "s-1", "{\"after\":\"canary-in-another\"}"), 409);
+    for (const char *const *b = own; *b; b++) {
+        struct answer a = deliver_own(*b);
+        assert_int_equal(a.status, b == own ? 202 : 409);
+        answer_free(&a);
+    }
     snprintf(path, sizeof path, "%s/log/intake.log", fix_dir);
     unit_read(path, log, sizeof log);
     assert_non_null(strstr(log, "hook.conflict"));
@@ -479,6 +578,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup(f, empty_inbox)
         TEST(a_delivery_is_taken_once),
+        TEST(the_same_id_with_another_body_is_put_aside),
+        TEST(a_conflict_among_good_ones_is_told),
+        TEST(nobody_takes_an_id_that_is_not_signed),
         TEST(what_cannot_be_right_is_refused),
         TEST(nobody_learns_of_what_is_withheld),
         TEST(nor_by_what_a_body_costs),

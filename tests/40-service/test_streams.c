@@ -295,6 +295,22 @@ static void polled_beyond_the_limit(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
+/* A stream is open with its header, also when nothing happens on it for long; and says why when it is not. */
+static void open_before_its_first_byte(void **state)
+{
+    (void)state;
+    settings("\"stream_quiet_s\":2");
+    stream_says(HANG, 1, STREAM);
+    stream_says(CUT, -1, "HTTP/1.1 204 No Content\r\n\r\n");
+    struct source s = streamed("/a", HOURLY);
+    t.pid = start();
+    await(stream_is(&s, true));
+    await(checks(&s) >= 1);
+    await(stream_is(&s, false));
+    await(note_has(&s, "not a byte came for 2 s") || note_has(&s, "204"));
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 /* N5: nobody answers, and no try has ended either. */
 static void down_while_it_waits_for_a_connection(void **state)
 {
@@ -305,7 +321,7 @@ static void down_while_it_waits_for_a_connection(void **state)
     struct source s = streamed("/a", HOURLY);
     t.pid = start();
     await(stream_is(&s, false));
-    await(note_has(&s, "waits for a connection"));
+    await(note_has(&s, "no answer has come yet"));
     assert_int_equal(end(SIGTERM), 0);
 }
 
@@ -348,6 +364,27 @@ static void events_without_end(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
+/* N6: polls of an outage say nothing of events; after it an event is looked at as soon as before. */
+static void an_outage_delays_no_look(void **state)
+{
+    struct route r = {.path = "/events", .manner = DRIP, .uses = -1};
+    (void)state;
+    settings("\"stream_quiet_s\":6");
+    stream_says(CUT, 1, "HTTP/1.1 503 Later\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno");
+    snprintf(r.reply, sizeof r.reply, "%s", STREAM);
+    snprintf(r.more, sizeof r.more, ":%700s\nid: 9\ndata: x\n\n", ""); /* it comes after 3 s */
+    server_add(&other, r);
+    struct source s = streamed("/a", OFTEN);
+    t.pid = start();
+    await(stream_is(&s, false));
+    await(stream_is(&s, true));
+    int64_t from = clock_mono();
+    assert_true(checks(&s) >= 4);
+    await(cursor_is(&s, "9"));
+    assert_true(clock_mono() - from < 9000);
+    assert_int_equal(end(SIGTERM), 0);
+}
+
 /* N3 */
 static void retry_is_the_least_pause(void **state)
 {
@@ -377,9 +414,11 @@ int main(void)
         TEST(retired_sources_have_none),
         TEST(many_on_one_host),
         TEST(polled_beyond_the_limit),
+        TEST(open_before_its_first_byte),
         TEST(down_while_it_waits_for_a_connection),
         TEST(nothing_is_up_at_the_start),
         TEST(events_without_end),
+        TEST(an_outage_delays_no_look),
         cmocka_unit_test(retry_is_the_least_pause),
     };
     alarm(10 * LIMIT_MS / 1000);

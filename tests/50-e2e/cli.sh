@@ -115,7 +115,7 @@ has "a slip within a trigger is named whole" "$err" '^freshet: source add: trigg
 run 1 freshet source add --id x --url "$u/x" --max-bytes 0
 has "and so is a wrong limit" "$err" '^freshet: source add: limits.max_bytes: '
 run 0 freshet -C "$work/piped" source add --id lock --url https://data.example/x --header 'X-Key: secret:up-key'
-has "a secret that is not there is a warning" "$err" '^freshet: source add: headers: X-Key: up-key: .*secrets/up-key'
+has "a secret that is not there is a warning" "$err" '^Next: put the secret of its header X-Key into the file secrets/up-key'
 printf 'k' >"$work/piped/secrets/up-key"
 run 0 freshet -C "$work/piped" source set lock --trigger '{"type":"manual"}'
 is "and none when it is there" "$err" ''

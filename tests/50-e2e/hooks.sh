@@ -19,7 +19,8 @@ within 30 test -s "$work/port"
 freshet -C "$i" config set allow_hosts "[\"127.0.0.1:$port\",\"127.0.0.1:$(cat "$work/port")\"]"
 cp "$work/secret" "$i/secrets/ops"
 cat >"$i/notify.json" <<JSON
-{"subscribers": [{"name": "ops", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["conflict"]}]}
+{"subscribers": [{"name": "ops", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["conflict"]},
+ {"name": "feed", "url": "http://127.0.0.1:$(cat "$work/port")/signed", "secrets": ["ops"], "events": ["change"], "sources": ["roads"]}]}
 JSON
 freshet -C "$i" config set log_level info
 printf '%s\n' "$key" >"$i/secrets/first"
@@ -35,7 +36,8 @@ run 1 freshet -C "$i" source add --id x --url "$u/x" --adapter hmac --secret fir
 has "an option is named" "$err" 'adapter_options.encoding'
 run 0 freshet -C "$i" source add --id roads --url "$u/hooks/roads.json" --detector webhook \
     --adapter standard-webhooks --secret std
-has "a secret that is not there yet is told" "$err" 'secrets/std'
+has "a secret that is not there yet is told as what is left to do" "$err" '^Next: put the secret of its deliveries into the file secrets/std'
+lacks "and not as a failure" "$err" 'freshet: source add'
 printf 'whsec_%s' "$(printf '%s' "$key" | base64)" >"$i/secrets/std"
 run 0 freshet -C "$i" source add --id etag --url "$u/hooks/roads.json" --adapter github --secret first --secret second \
     --trigger '{"type":"manual"}' --media-type application/json
@@ -83,6 +85,10 @@ start
 
 is "a change is told" "$(standard roads m1 '{"type":"x"}')" 202
 soon "and reaches the feed" 20 feed_is roads '[["webhook","new"]]'
+soon "and who wants to hear of it" 20 grep -q '/signed good [^ ]* change ' "$work/got"
+is "its links lead to the port that was asked for" "$(grep ' change ' "$work/got" | cut -d ' ' -f 5- | jq -c .data.change)" \
+    "$(curl -s "$base/changes?source=roads" | jq -c '.results[0]')"
+has "which stands in it" "$(grep ' change ' "$work/got")" "$base/"
 is "told again: nothing" "$(standard roads m1 '{"type":"x"}')" 200
 is "the same id with another body" "$(standard roads m1 '{"type":"y"}')" 409
 is "an old delivery, repeated" "$(standard roads m2 '{"type":"x"}' 301)" 401

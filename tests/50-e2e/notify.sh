@@ -58,7 +58,16 @@ has "another secret is not taken" "$out" 'answered 401'
 echo short >"$FRESHET_DIR/secrets/hook"
 run 1 freshet notify test ops
 has "a bad secret names its file and the fix" "$err" 'secrets/hook must hold whsec_.*openssl rand'
+has "doctor tells of it" "$(freshet doctor 2>&1)" "fail${tab}notify${tab}ops.secrets: secrets/hook must hold"
+rm "$FRESHET_DIR/secrets/chat"
+has "and of an address that is not there" "$(freshet doctor 2>&1)" "fail${tab}notify${tab}team.url: .*secrets/chat"
+echo "http://evil.example/T0/B0/a-key" >"$FRESHET_DIR/secrets/chat"
+out=$(freshet doctor 2>&1)
+has "and of one that is not allowed" "$out" "fail${tab}notify${tab}team.url: .*allow_hosts"
+lacks "without showing it" "$out" 'a-key\|evil'
+echo "http://127.0.0.1:$hook/T0/B0/a-key" >"$FRESHET_DIR/secrets/chat"
 cp "$work/secret" "$FRESHET_DIR/secrets/hook"
+has "all can be told" "$(freshet doctor 2>&1)" "ok${tab}notify${tab}2 subscribers"
 
 # ---- a change --------------------------------------------------------------------------------------
 run 0 freshet source add --id a --url "$u/cli/a.json" --title 'First of all'

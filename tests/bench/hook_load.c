@@ -6,6 +6,8 @@
  *
  * Sources are hook-0, hook-1, ...; their secret is 32 letters `k`. FROM is the address that
  * the connections come from, or three numbers of it and a dot: then each has one of its own. RATE a second, all connections together; 0: as fast as they are answered.
+ * With a RATE an answer's time counts from when its delivery was due, so a wait counts for all that fell into
+ * it; without, only for those that were under way.
  * Prints: answers, those of the status that is wanted (202, or 401 and 429), a second, p50 and p99 in
  * milliseconds, CPU microseconds of this program for each. */
 #include <arpa/inet.h>
@@ -76,7 +78,7 @@ static void connect_one(struct client *c, int port, const char *from, int ep)
     need(epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &e) == 0, "epoll_ctl");
 }
 
-static void send_one(struct client *c)
+static void send_one(struct client *c, double due)
 {
     static const char key[33] = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
     char body[256], hex[65] = "", req[1024];
@@ -95,7 +97,7 @@ static void send_one(struct client *c)
         "Content-Length: %d\r\n\r\n%s",
         n_sent % n_sources, run, n_sent, hex, n, body);
     n_sent++;
-    c->sent = now();
+    c->sent = due;
     c->waiting = 1;
     c->n = 0;
     need(write(c->fd, req, (size_t)r) == r, "write");
@@ -146,12 +148,12 @@ int main(int argc, char **argv)
             if (rate > 0 && (double)n_sent >= (now() - from) * rate)
                 break;
             if (!clients[next].waiting)
-                send_one(&clients[next]);
+                send_one(&clients[next], rate > 0 ? from + (double)n_sent / rate : now());
         }
         int got = epoll_wait(ep, e, 64, rate > 0 ? 1 : 100);
         for (int i = 0; i < got; i++)
             if (read_one(e[i].data.ptr) && rate == 0)
-                send_one(e[i].data.ptr);
+                send_one(e[i].data.ptr, now());
     }
     double took = now() - from;
     struct rusage u;
