@@ -16,7 +16,7 @@ B := build$(if $(findstring clang,$(CC)),/clang)$(if $(SANITIZER),/san$(san))
 
 WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes \
         -Wmissing-prototypes -Wundef -Werror
-OPT  := $(if $(SANITIZER),-O1 -fno-omit-frame-pointer -fsanitize=$(SANITIZER) -fno-sanitize-recover=all,-O2 -D_FORTIFY_SOURCE=2)
+OPT  := $(if $(SANITIZER),-O1 -fno-omit-frame-pointer -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -ftrivial-auto-var-init=pattern,-O2 -D_FORTIFY_SOURCE=2)
 ALL_CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -I$(B)/gen -include core/banned.h -g $(OPT) -fstack-protector-strong $(WARN) -MMD -MP $(CFLAGS)
 ALL_LDFLAGS := $(if $(SANITIZER),-fsanitize=$(SANITIZER)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
 

@@ -196,7 +196,7 @@ static void select_members(yyjson_mut_doc *d, yyjson_val *from, yyjson_mut_val *
 enum rc stac_put_fields(struct buf *out, struct str doc, const struct stac_fields *f,
                         struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     yyjson_val *root;
     struct str text;
     arena_init(&a, SELECT_MEMORY);

@@ -124,7 +124,7 @@ static enum rc put_pages(struct tree *t, const char *path, const char *query, co
     char file[EXPORT_PATH_MAX], ask_for[EXPORT_PATH_MAX];
     snprintf(ask_for, sizeof ask_for, "%s", query);
     for (int page = 1; ask_for[0] || page == 1; page++) {
-        CLEANUP(answer_release) struct answer a;
+        CLEANUP(answer_release) struct answer a = {0};
         TRY(ask(t, &a, DOC_MEMORY, path, ask_for, err));
         if (page == 1)
             snprintf(file, sizeof file, "%s%s", name, suffix);
@@ -212,7 +212,7 @@ static enum rc put_stac(struct tree *t, struct str path, struct err *err)
     /* Its name is taken first: a document that led back to itself would end here. */
     TRY(put_file(t, file, STR(""), err));
     t->n.files++;
-    CLEANUP(answer_release) struct answer a;
+    CLEANUP(answer_release) struct answer a = {0};
     TRY(ask(t, &a, DOC_MEMORY, from, "", err));
     TRY(count_kind(t, str_of(from), err));
     buf_init(&out, RESP_BODY_MAX);
@@ -246,7 +246,7 @@ static enum rc put_lines(struct tree *t, const struct answer *a, struct err *err
 {
     struct str rest = buf_view(&a->w.body), line;
     while (str_next(&rest, '\n', &line)) {
-        CLEANUP(arena_release) struct arena memory;
+        CLEANUP(arena_release) struct arena memory = {0};
         yyjson_val *entry = NULL;
         if (line.n == 0)
             continue;
@@ -263,7 +263,7 @@ static enum rc put_feed(struct tree *t, struct err *err)
     TRY(put_file(t, "changes.ndjson", STR(""), err));
     t->n.files++;
     for (int64_t before = -1; before < t->n.changes;) {
-        CLEANUP(answer_release) struct answer a;
+        CLEANUP(answer_release) struct answer a = {0};
         before = t->n.changes;
         TRY(ask(t, &a, DOC_MEMORY, "/changes", query, err));
         TRY(put_lines(t, &a, err));

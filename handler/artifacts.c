@@ -39,7 +39,7 @@ static const char *get(yyjson_val *o, const char *key)
 /* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL: no memory. */
 static const char *plain(struct arena *a, const char *text)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, RUN_MEMORY_MAX);
     for (const char *p = text; *p; p++) {
         if ((unsigned char)*p < ' ') /* a new line would begin a block */

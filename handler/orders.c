@@ -91,7 +91,7 @@ static enum rc apply_next(struct ledger *l, struct arena *a, const struct instan
 enum rc orders_apply(struct ledger *l, const struct instance *inst, int64_t now, struct err *err)
 {
     for (;;) {
-        CLEANUP(arena_release) struct arena a;
+        CLEANUP(arena_release) struct arena a = {0};
         struct order o;
         struct err none;
         arena_init(&a, ORDER_MEMORY);
@@ -139,7 +139,7 @@ static enum rc replay(struct ledger *l, struct arena *a, const struct instance *
 enum rc orders_replay(struct ledger *l, const struct instance *inst, orders_tick_fn *tick,
                       void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct replay_request r;
     struct err none;
     arena_init(&a, 1u << 16);

@@ -367,7 +367,7 @@ enum rc policy_parse(struct arena *a, struct str text, sha256_fn *hash, struct p
 enum rc policy_load(struct arena *a, const char *dir, sha256_fn *hash, struct policy *ret,
                     struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     char *path = arena_printf(a, "%s/" POLICY_FILE, dir);
     buf_init(&text, FILE_MAX);
     if (!path)

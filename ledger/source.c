@@ -86,7 +86,7 @@ static enum rc record_spec(struct ledger *l, const char *kind, const struct sour
 static enum rc record_added(struct ledger *l, const struct source *s, int64_t no, int64_t now,
                             struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, JSON_MAX);
     if (!s->parent_no)
         return record_spec(l, "source.add", s, no, now, err);

@@ -51,7 +51,7 @@ static enum rc json(struct str s, struct buf *out)
 
 static void refused(const char *s)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, 1 << 20);
     enum rc rc = text(str_of(s), &b);
     if (rc != RC_INVALID)
@@ -140,7 +140,7 @@ static void caps(void **state)
         refused(s);
         free(s);
     }
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, 1 << 20);
     assert_int_equal(text((struct str){"a='\xff'", 5}, &b), RC_INVALID);
     assert_int_equal(text((struct str){"a='\0'", 5}, &b), RC_INVALID);
@@ -175,7 +175,7 @@ static void meaning(void **state)
         {"s_intersects(geometry, BBOX(170,0,-170,1))",
          "(s_intersects geometry (geometry ring 170 0 180 0 180 1 170 1 170 0 ring -180 0 -170 0 -170 "
          "1 -180 1 -180 0))"}};
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     (void)state;
     buf_init(&b, 1 << 20);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -196,7 +196,7 @@ static void corpus(void **state)
 {
     struct dirent *e;
     int n = 0, bad = 0, same = 0, differ = 0;
-    CLEANUP(buf_release) struct buf b, c;
+    CLEANUP(buf_release) struct buf b = {0}, c = {0};
     (void)state;
     buf_init(&b, 1 << 20);
     buf_init(&c, 1 << 20);
