@@ -2,6 +2,7 @@
 #include "api/dcat.h"
 
 #include <stdlib.h>
+#include "ledger/policy.h"
 #include "ledger/public_catalog.h"
 
 struct reading {
@@ -9,7 +10,7 @@ struct reading {
     struct dcat_dataset *d;
     struct {
         int64_t src_no;
-        const char *id;
+        const char *id, *license;
         int64_t version; /* of its head; 0: none */
         bool vintage;
     } sources[DCAT_SOURCES_MAX];
@@ -65,12 +66,16 @@ static enum rc take_source(void *ctx, const struct public_member *m, struct err 
     const char *url = text_of(doc, "url"), *updated = text_of(doc, "updated_at");
     x->sources[x->n_sources].src_no = m->src_no;
     x->sources[x->n_sources].id = text_of(doc, "id");
+    x->sources[x->n_sources].license = text_of(doc, "license");
     x->sources[x->n_sources].version =
         yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(doc, "object_identity"), "version"));
     x->n_sources++;
     d->series = d->series || strstr(url, "{year}");
     d->title = d->n_sources++ == 0 ? text_of(doc, "title") : d->title;
-    d->license = *d->license ? d->license : text_of(doc, "license");
+    if (x->n_sources == 1)
+        d->license = text_of(doc, "license");
+    else if (strcmp(d->license, text_of(doc, "license")) != 0)
+        d->license = "";
     d->boundary_type = *d->boundary_type ? d->boundary_type : text_of(doc, "boundary_type");
     d->modified = strcmp(updated, d->modified) > 0 ? updated : d->modified;
     d->access = more_open(d->access, text_of(doc, "sensitivity"));
@@ -116,7 +121,7 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
                                .title = text_of(p, "title"),
                                .version = text_of(p, "version"),
                                .created = text_of(p, "created"),
-                               .license = text_of(p, "license"),
+                               .license = "",
                                .sha256 = "",
                                .media_type = "",
                                .download = "",
@@ -131,6 +136,7 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
     for (size_t i = 0; i < x->n_sources; i++)
         if (x->sources[i].src_no == m->src_no) {
             v->source_id = x->sources[i].id;
+            v->license = x->sources[i].license;
             v->current = !v->deprecated && x->sources[i].version == strtoll(v->version, NULL, 10);
         }
     if (v->has_bbox && v->current)
@@ -215,11 +221,8 @@ const char *dcat_license(struct arena *a, const char *license)
 {
     if (strncmp(license, "https://", 8) == 0 || strncmp(license, "http://", 7) == 0)
         return license;
-    size_t plain =
-        strspn(license, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-");
-    if (!*license || license[plain] || strcmp(license, "other") == 0)
-        return "";
-    return arena_printf(a, "https://spdx.org/licenses/%s.html", license);
+    const char *id = policy_spdx_id(license);
+    return id ? arena_printf(a, "https://spdx.org/licenses/%s.html", id) : "";
 }
 
 const char *dcat_wkt(struct arena *a, const double b[4])

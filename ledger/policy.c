@@ -55,7 +55,7 @@ const char *policy_field_name(enum policy_field f)
     return fields[f];
 }
 
-bool policy_spdx(const char *license)
+const char *policy_spdx_id(const char *license)
 {
     static const char *const known[] = {
 #define X(id) id,
@@ -64,8 +64,13 @@ bool policy_spdx(const char *license)
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcasecmp(known[i], license) == 0)
-            return true;
-    return false;
+            return known[i];
+    return NULL;
+}
+
+bool policy_spdx(const char *license)
+{
+    return policy_spdx_id(license) != NULL;
 }
 
 bool policy_same_person(const char *a, const char *b)

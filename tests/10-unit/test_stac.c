@@ -58,6 +58,37 @@ static void item_without_place(void **state)
     arena_release(&a);
 }
 
+/* What is no SPDX identifier is "other", and a link leads to it. */
+static void licences(void **state)
+{
+    static const struct {
+        const char *declared, *id, *link;
+    } cases[] = {
+        {"CC0-1.0", "\"license\":\"CC0-1.0\"", NULL},
+        {"cc0-1.0", "\"license\":\"CC0-1.0\"", NULL},
+        {"LicenseRef-KS", "\"license\":\"other\"", "/sources/ks\""},
+        {"Public domain, mostly", "\"license\":\"other\"", "\"title\":\"Public domain, mostly\""},
+        {"https://ks.example/terms", "\"license\":\"other\"",
+         "{\"rel\":\"license\",\"href\":\"https://ks.example/terms\"}"},
+        {"", NULL, NULL}};
+    struct arena a;
+    struct source s = change_source(LEVEL_PUBLIC);
+    struct candidate c = change_candidate();
+    struct facts f = change_facts(&s, &c);
+    (void)state;
+    s.id = "ks";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        arena_init(&a, 1 << 20);
+        s.license = cases[i].declared;
+        const char *doc = render(&a, &f).p;
+        assert_int_equal(strstr(doc, "\"license\":") != NULL, cases[i].id != NULL);
+        assert_true(!cases[i].id || strstr(doc, cases[i].id));
+        assert_int_equal(strstr(doc, "\"rel\":\"license\"") != NULL, cases[i].link != NULL);
+        assert_true(!cases[i].link || strstr(doc, cases[i].link));
+        arena_release(&a);
+    }
+}
+
 static void flat_boxes(void **state)
 {
     static const struct {
@@ -96,6 +127,7 @@ static void collection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(item), cmocka_unit_test(item_without_place),
-                                       cmocka_unit_test(flat_boxes), cmocka_unit_test(collection)};
+                                       cmocka_unit_test(licences), cmocka_unit_test(flat_boxes),
+                                       cmocka_unit_test(collection)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
