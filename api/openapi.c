@@ -4,6 +4,7 @@
  * Called by the route table and by cli/cmd_docs.c. */
 #include "api/openapi.h"
 
+#include "api/negotiate.h"
 #include "core/version.h"
 #include "ledger/request.h"
 
@@ -189,7 +190,7 @@ static bool may_end(const struct row *row, enum rc rc)
     case RC_UNAUTHORIZED: return row->scope != 0 || is_delivery(row);
     case RC_FORBIDDEN: return row->scope != 0;
     case RC_NOT_FOUND: return strchr(row->pattern, '{') || (row->scope && !get);
-    case RC_NOT_ACCEPTABLE: return has_param(row, "f");
+    case RC_NOT_ACCEPTABLE: return has_param(row, "f") || strcmp(row->gives, "description") == 0;
     case RC_CONFLICT: return (row->scope && !get) || is_delivery(row);
     case RC_GONE: return has_param(row, "since");
     case RC_TOO_LARGE: return row->takes[0] != 0 || is_delivery(row);
@@ -405,10 +406,21 @@ enum rc openapi_write(struct buf *out, struct arena *a, struct str base, struct 
     return buf_rc(out);
 }
 
+/* Who knows only OpenAPI 3.0 gets what it is without a version: it is JSON, and no valid 3.0. */
+static const struct media types[] = {
+    {"", OPENAPI_TYPE, OPENAPI_TYPE},
+    {"", "application/json", "application/json"},
+};
+
 enum rc openapi_json(struct req *r, struct resp *w, struct err *err)
 {
+    size_t format;
+    TRY(negotiate(r, w, types, ARRAY_LEN(types), &format, err));
     struct etag e = etag_start("", r->base);
     etag_str(&e, STR("openapi"));
+    etag_int(&e, (int64_t)format);
     etag_set(&e, w);
+    w->last_modified = freshet_commit_at;
+    w->etag_only = true; /* another address of ours has other links */
     return openapi_write(&w->body, r->arena, r->base, err);
 }

@@ -1,4 +1,5 @@
 /* stac_landing: the root catalog, for programs as JSON and for browsers as a page, and what it conforms to. */
+#include "api/openapi.h"
 #include "api/stac.h"
 
 #include <stdlib.h>
@@ -103,8 +104,7 @@ static enum rc put_json(struct req *r, struct resp *w, struct err *err)
     buf_puts(b, ",\"links\":[");
     stac_link(b, r->base, "self", "application/json", "This catalog", "%.*s", STR_FMT(r->path));
     stac_link(b, r->base, "root", "application/json", "This catalog", "%.*s", STR_FMT(r->path));
-    stac_link(b, r->base, "service-desc", "application/vnd.oai.openapi+json;version=3.1", "OpenAPI",
-              "/stac/api");
+    stac_link(b, r->base, "service-desc", OPENAPI_TYPE, "OpenAPI", "/stac/api");
     stac_link(b, r->base, "service-doc", "text/html", "Reference", "/docs");
     stac_link(b, r->base, "data", "application/json", "Collections", "/stac/collections");
     stac_link(b, r->base, "conformance", "application/json", "Conformance", "/stac/conformance");

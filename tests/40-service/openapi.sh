@@ -43,7 +43,7 @@ finding "every format of the feed is among its representations" "$(sed -n 's/^X(
 finding "the type of the link to it is the type it has" "$(for p in /openapi.json /stac/api; do
     type=$(sed -n 's/^#define OPENAPI "\(.*\)"$/\1/p' api/routes.def)
     jq -e --arg p "$p" --arg t "$type" '.paths[$p].get.responses["200"].content[$t]' "$doc" >/dev/null || echo "$p"
-    grep -q "\"$type\"" api/stac_landing.c || echo "the link"
+    grep -q "OPENAPI_TYPE \"$type\"" api/openapi.h || echo "the link"
 done)"
 
 # ---- the schemas are schemas ---------------------------------------------------------------------
