@@ -54,6 +54,7 @@ MUST_CHECK enum rc dcat_publisher(struct req *r, struct dcat_publisher *ret, str
 void dcat_graph_dataset(struct rdf *g, const struct dcat_dataset *d,
                         const struct dcat_publisher *p);
 void dcat_graph_catalog(struct rdf *g, const struct dcat_publisher *p);
+/* DCAT-US 1.1; only of a dataset that was modified once. */
 void dcat_us_dataset(struct req *r, struct buf *out, const struct dcat_dataset *d,
                      const struct dcat_publisher *p);
 void dcat_us3_dataset(struct req *r, struct buf *out, const struct dcat_dataset *d,

@@ -93,7 +93,9 @@ static void add_origin(struct rdf *g, const char *s, const struct dcat_version *
 static void add_distribution(struct rdf *g, const char *owner, const struct dcat_version *v)
 {
     const char *s = iri(g, owner, "-data", ""), *sum = iri(g, owner, "-checksum", "");
-    const char *type = iri(g, "https://www.iana.org/assignments/media-types/", v->media_type, "");
+    const char *type =
+        *v->media_type ? iri(g, "https://www.iana.org/assignments/media-types/", v->media_type, "")
+                       : NULL;
     char size[24];
     rdf_link(g, owner, "dcat:distribution", s);
     rdf_class(g, s, "dcat:Distribution");

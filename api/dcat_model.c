@@ -95,13 +95,22 @@ static const char *link_of(yyjson_val *doc, const char *rel)
     return "";
 }
 
-static void take_bytes(struct dcat_version *v, yyjson_val *data)
+/* Without a parameter, which an older declaration may have; "" when it is none. */
+static const char *type_alone(struct arena *a, const char *type)
+{
+    struct str s = str_trim((struct str){type, strcspn(type, ";")});
+    bool whole = s.n && memchr(s.p, '/', s.n) && strcspn(s.p, " \t\"") >= s.n;
+    const char *alone = whole ? arena_str(a, s) : "";
+    return alone ? alone : "";
+}
+
+static void take_bytes(struct arena *a, struct dcat_version *v, yyjson_val *data)
 {
     const char *sum = text_of(data, "file:checksum"); /* multihash: 1220 and the digest */
     if (!data || strlen(sum) != 68)
         return;
     v->download = text_of(data, "href");
-    v->media_type = text_of(data, "type");
+    v->media_type = type_alone(a, text_of(data, "type"));
     v->size = yyjson_get_sint(yyjson_obj_get(data, "file:size"));
     v->sha256 = sum + 4;
 }
@@ -132,7 +141,7 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
                                .deprecated = yyjson_get_bool(yyjson_obj_get(p, "deprecated")),
                                .has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox)};
     v->has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox);
-    take_bytes(v, yyjson_obj_get(assets, "data"));
+    take_bytes(x->r->arena, v, yyjson_obj_get(assets, "data"));
     for (size_t i = 0; i < x->n_sources; i++)
         if (x->sources[i].src_no == m->src_no) {
             v->source_id = x->sources[i].id;

@@ -83,7 +83,7 @@ void dcat_us_dataset(struct req *r, struct buf *b, const struct dcat_dataset *d,
     put_text(b, "title", d->title);
     put_text(b, "description", d->description);
     put_keywords(b, d);
-    put_text(b, "modified", *d->modified ? d->modified : "1970-01-01");
+    put_text(b, "modified", d->modified);
     put_some(b, "issued", d->issued);
     buf_puts(b, ",\"publisher\":{\"@type\":\"org:Organization\"");
     put_text(b, "name", p->name);

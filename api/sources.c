@@ -39,7 +39,7 @@ static void put_health(struct buf *b, const struct public_source_row *s, const s
     put_text(b, "state", health_name(h->state));
     put_key(b, "breach");
     buf_puts(b, health_breach(h->state) ? "true" : "false");
-    put_text(b, "text", health_text(h->state));
+    put_text(b, "text", h->text);
     put_text(b, "reason", h->reason);
     put_key(b, "last_outcome");
     if (s->last_outcome.n)

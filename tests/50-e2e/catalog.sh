@@ -122,8 +122,8 @@ cp "$work/body" "$work/licences1.json"
 is "a dataset has one where all agree; words are rights" "$(jq -r '.dataset[] | "\(.title): \(.license) \(.rights)"' "$work/body" | sort)" \
     'agreed: https://spdx.org/licenses/CC-BY-4.0.html null
 mixed: null null
-never: https://spdx.org/licenses/CC0-1.0.html null
 said: null Licence: Ask first, please'
+is "what was never updated has no date to tell: it is in 3.0 alone" "$(jq -c '[.dataset[].modified | startswith("2026-07-03")] | unique' "$work/body") $(jq -c '[.dataset[] | select(.title == "never") | has("modified")]' "$work/licences3.json")" '[true] [false]'
 get /dcat/datasets/mixed.ttl
 cp "$work/body" "$work/dcat-licences.ttl"
 read_with nt "$work/body" >"$work/licences.nt"
@@ -136,6 +136,14 @@ is "STAC: an identifier" "$(item free)" '["CC0-1.0"]'
 is "STAC: nothing" "$(item bare)" '[null]'
 is "STAC: an address" "$(item page)" '["other","https://ks.example/terms",null]'
 is "STAC: words" "$(item words)" '["other","http://test.example/sources/words","Ask first, please"]'
+get /stac/collections/empty
+is "a collection without items claims no time" "$(jq -c .extent.temporal.interval "$work/body")" '[[null,null]]'
+for q in 'datetime=2020-01-01T00:00:00Z' 'datetime=../2030-01-01T00:00:00Z' 'bbox=-180,-90,180,90'; do
+    get "/stac/collections?$q"
+    is "and is not found by $q" "$(jq '[.collections[] | select(.id == "empty")] | length' "$work/body")" 0
+done
+get '/stac/collections?bbox=-99,38,-97,39&datetime=2026-07-01T00:00:00Z/..'
+is "others are" "$(jq -c '[.collections[].id]' "$work/body")" '["agreed","mixed","told"]'
 FRESHET_DIR=$work/i
 
 # ---- PROV -----------------------------------------------------------------------------------------
