@@ -238,11 +238,32 @@ get /dcat/datasets/res
 lacks "a restricted dataset has no time" "$(cat "$work/body")" '2026-07-0[0-9]T'
 
 # ---- retention -------------------------------------------------------------------------------------
-sqlite3 "$FRESHET_DIR/ledger.db" 'UPDATE public_meta SET first_seq = 4'
+known=$(query 'SELECT count(*) FROM ledger')
+FRESHET_NOW=2026-07-04T11:00:00Z
+freshet gc >/dev/null
+get '/changes?since=0'
+is "without a limit all is kept" "$(jq -c '[.first_seq, (.results | length)]' "$work/body")" '["1",6]'
+freshet config set feed_retention_days 1
+is "a dry run takes nothing" "$(freshet gc --dry-run --json | jq .feed) $(query 'SELECT first_seq FROM public_meta')" '0 1'
+is "what is older goes" "$(freshet gc --json | jq .feed) $(freshet gc --json | jq .feed)" '2 0'
 get '/changes?since=1&f=atom'
-is "a cursor from before the retention is a 410" "$(status) $(header Content-Type) $(jq -r .first_seq "$work/body")" '410 application/problem+json 4'
-get '/changes?since=3&f=ndjson'
-is "its first entry can be had" "$(status) $(head -n 1 "$work/body" | jq -r .seq)" '200 4'
+is "a cursor from before the retention is a 410" "$(status) $(header Content-Type) $(jq -r .first_seq "$work/body")" '410 application/problem+json 3'
+get '/changes?since=2&f=ndjson'
+is "its first entry can be had" "$(status) $(head -n 1 "$work/body" | jq -r .seq)" '200 3'
+get '/changes?since=0'
+is "the beginning is where it begins" "$(jq -c '[.first_seq, .last_seq, .pending, [.results[].seq]]' "$work/body")" '["3","6",0,["3","4","5","6"]]'
+get '/changes?limit=2'
+is "going back ends there" "$(jq -c '[.pending, [.results[].seq]]' "$work/body")" '[2,["6","5"]]'
+is "nothing of the history went" "$(query 'SELECT count(*) FROM ledger')" "$known"
+is "verify agrees" "$(freshet verify --json | jq -c '[.ok, .problems]')" '[true,[]]'
+freshet rebuild >/dev/null
+is "and no rebuild brings it back" "$(query 'SELECT group_concat(seq) FROM (SELECT seq FROM public_changes ORDER BY seq)')" '3,4,5,6'
+FRESHET_NOW=2026-07-09T11:00:00Z
+freshet gc >/dev/null
+get '/changes?since=6'
+is "also when all of it is old: who has it all stays" "$(status) $(jq -c '[.first_seq, .last_seq, (.results | length)]' "$work/body")" '200 ["7","6",0]'
+get '/changes?since=5'
+is "who has not is told" "$(status) $(jq -r .first_seq "$work/body")" '410 7'
 
 # ---- by schemas and shapes, where they are ---------------------------------------------------------
 schemas=${FRESHET_SCHEMAS:-../shared/data/schemas}
