@@ -43,7 +43,7 @@ static enum rc make_folders(const struct tree *t, const char *file, struct err *
     char path[EXPORT_PATH_MAX];
     for (const char *p = file; (p = strchr(p, '/')); p++) {
         snprintf(path, sizeof path, "%.*s", (int)(p - file), file);
-        if (mkdirat(t->at, path, 0755) != 0 && errno != EEXIST)
+        if (mkdirat(t->at, path, 0755) == 0 ? fchmodat(t->at, path, 0755, 0) != 0 : errno != EEXIST)
             return err_set(err, RC_IO, "", "cannot make %s: %s", path, strerror(errno));
     }
     return RC_OK;
@@ -59,6 +59,8 @@ static enum rc put_file(struct tree *t, const char *file, struct str text, struc
     TRY(make_folders(t, file, err));
     int fd = openat(t->at, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     size_t done = 0;
+    if (fd >= 0)
+        (void)fchmod(fd, 0644); /* it is public, and a web server is often somebody else */
     for (ssize_t n = 0; fd >= 0 && done < text.n; done += (size_t)n)
         if ((n = write(fd, text.p + done, text.n - done)) < 0)
             break;
@@ -352,7 +354,7 @@ static enum rc take_name(const char *partial, const char *dir, bool there, struc
 
 static enum rc fill(struct tree *t, const char *partial, struct err *err)
 {
-    if (mkdir(partial, 0755) != 0)
+    if (mkdir(partial, 0755) != 0 || chmod(partial, 0755) != 0)
         return err_set(err, RC_IO, "", "cannot make %s: %s", partial, strerror(errno));
     t->at = open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->at < 0)
