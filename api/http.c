@@ -368,7 +368,7 @@ static bool has_tag(struct str list, const char *etag)
 {
     struct str tag;
     if (str_is(str_trim(list), "*"))
-        return true;
+        return etag[0] != 0; /* what has no version cannot be had already */
     while (etag[0] && next_tag(&list, &tag))
         if (str_is(tag, etag))
             return true;

@@ -201,6 +201,13 @@ static bool may_end(const struct row *row, enum rc rc)
     }
 }
 
+/* Bytes that nginx sends. */
+static bool has_ranges(const struct row *row)
+{
+    return str_starts(str_of(row->pattern), STR("/assets/")) ||
+           str_starts(str_of(row->pattern), STR("/manifests/"));
+}
+
 static void put_answers(struct buf *b, const struct row *row)
 {
     buf_puts(b, ",\"responses\":{");
@@ -212,6 +219,11 @@ static void put_answers(struct buf *b, const struct row *row)
             "told, or no news. Or the answer to a handshake, in its own type\",\"content\":{"
             "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/hook-accepted\"}},"
             "\"text/plain\":{\"schema\":{\"type\":\"string\"}}}}");
+    if (has_ranges(row))
+        buf_puts(b,
+                 ",\"206\":{\"description\":\"The part that Range asked for\",\"content\":{\"*/*\":"
+                 "{\"schema\":{\"type\":\"string\"}}}},\"416\":{\"$ref\":"
+                 "\"#/components/responses/problem\"}");
     if (strcmp(row->method, "GET") == 0)
         buf_puts(b, ",\"304\":{\"description\":\"The client has it already\"}");
 #define X(name, http, retry, slug, title)                                                          \

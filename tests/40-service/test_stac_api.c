@@ -163,17 +163,21 @@ static void bad_requests(void **state)
         "colour=blue",
         "ids=",
         "bbox=0,0,1,1&intersects=%7B%22type%22:%22Point%22,%22coordinates%22:%5B0,0%5D%7D"};
-    static const char *const bodies[] = {"",
-                                         "[]",
-                                         "{\"fields\":null}",
-                                         "{\"bbox\":\"0,0,1,1\"}",
-                                         "{\"limit\":0}",
-                                         "{\"limit\":\"5\"}",
-                                         "{\"colour\":1}",
-                                         "{\"ids\":[1]}",
-                                         "{\"datetime\":5}",
-                                         "{\"filter\":{\"op\":\"nothing\",\"args\":[]}}",
-                                         "{\"sortby\":[{\"field\":\"a\",\"direction\":\"up\"}]}"};
+    static const char *const bodies[] = {
+        "",
+        "[]",
+        "{\"fields\":null}",
+        "{\"bbox\":\"0,0,1,1\"}",
+        "{\"limit\":0}",
+        "{\"limit\":\"5\"}",
+        "{\"colour\":1}",
+        "{\"ids\":[1]}",
+        "{\"limit\":1,\"limit\":2}",
+        "{\"filter\":{\"op\":\"=\",\"op\":\"=\",\"args\":[1,1]}}",
+        "{\"intersects\":{\"type\":\"Point\",\"coordinates\":[1,2,3,4]}}",
+        "{\"datetime\":5}",
+        "{\"filter\":{\"op\":\"nothing\",\"args\":[]}}",
+        "{\"sortby\":[{\"field\":\"a\",\"direction\":\"up\"}]}"};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (status("/stac/search", bad[i]) != 400)
