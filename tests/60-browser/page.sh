@@ -87,7 +87,7 @@ is "every address of the description is on the page" "$(count docs 'class="addre
 is "and every schema" "$(count docs 'id="schema-')" "$(jq '.components.schemas | length' "$work/openapi.json")"
 has "with what it does" "$docs" "$(jq -r '.paths["/changes"].get.summary' "$work/openapi.json" | cut -d : -f 1)"
 has "what a provider sends is told in words" "$docs" 'Send \*/\*: As the provider of the source sends it'
-lacks "code is set as code" "$docs" '`[a-zA-Z.]'
+lacks "code is set as code" "$(tr '\n' ' ' <"$work/docs.html" | sed 's/<pre[^>]*>[^<]*<\/pre>//g')" '`'
 lacks "no part of it is left out" "$docs" 'cannot be shown'
 lacks "the reference is not stuck at loading" "$docs" 'Loading…'
 is "no error on its console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/docs.log" | head -n 5)" ''
