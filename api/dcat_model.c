@@ -2,7 +2,7 @@
 #include "api/dcat.h"
 
 #include <stdlib.h>
-#include "ledger/policy.h"
+#include "ledger/license.h"
 #include "ledger/public_catalog.h"
 
 struct reading {
@@ -230,7 +230,7 @@ const char *dcat_license(struct arena *a, const char *license)
 {
     if (strncmp(license, "https://", 8) == 0 || strncmp(license, "http://", 7) == 0)
         return license;
-    const char *id = policy_spdx_id(license);
+    const char *id = license_spdx(license);
     return id ? arena_printf(a, "https://spdx.org/licenses/%s.html", id) : "";
 }
 

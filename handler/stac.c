@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 #include "handler/uri.h"
-#include "ledger/policy.h"
+#include "ledger/license.h"
 
 #define EXT "https://stac-extensions.github.io/"
 #define GEOJSON_TYPE "application/geo+json"
@@ -87,7 +87,7 @@ static void add_license_link(yyjson_mut_doc *d, yyjson_mut_val *l, const struct 
 {
     bool address =
         strncmp(s->license, "https://", 8) == 0 || strncmp(s->license, "http://", 7) == 0;
-    if (!*s->license || policy_spdx_id(s->license))
+    if (!*s->license || license_spdx(s->license))
         return;
     if (address) {
         add_link(d, l, "license", NULL, yyjson_mut_strcpy(d, s->license));
@@ -140,7 +140,7 @@ static void add_detection(yyjson_mut_doc *d, yyjson_mut_val *p, const struct fac
 /* STAC takes an SPDX identifier; anything else is "other", and a link tells it. */
 static const char *license_id(const char *license)
 {
-    const char *id = policy_spdx_id(license);
+    const char *id = license_spdx(license);
     return id ? id : "other";
 }
 

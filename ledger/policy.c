@@ -2,6 +2,7 @@
 #include "ledger/policy.h"
 
 #include "core/file.h"
+#include "ledger/license.h"
 #include "ledger/public.h"
 #include "ledger/query.h"
 
@@ -55,22 +56,9 @@ const char *policy_field_name(enum policy_field f)
     return fields[f];
 }
 
-const char *policy_spdx_id(const char *license)
-{
-    static const char *const known[] = {
-#define X(id) id,
-#include "ledger/licenses.def"
-#undef X
-    };
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcasecmp(known[i], license) == 0)
-            return known[i];
-    return NULL;
-}
-
 bool policy_spdx(const char *license)
 {
-    return policy_spdx_id(license) != NULL;
+    return license_spdx(license) != NULL;
 }
 
 bool policy_same_person(const char *a, const char *b)

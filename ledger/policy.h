@@ -67,8 +67,6 @@ MUST_CHECK enum rc policy_load(struct arena *a, const char *dir, sha256_fn *hash
                                struct policy *ret, struct err *err);
 
 bool policy_spdx(const char *license);
-/* The identifier as SPDX spells it; NULL when it is none that is known. */
-const char *policy_spdx_id(const char *license);
 bool policy_is_steward(const struct policy *p, const struct source *s, const char *name);
 /* Are these names of one person? Case and space around do not tell people apart. */
 bool policy_same_person(const char *a, const char *b);
