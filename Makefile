@@ -4,6 +4,7 @@ PREFIX  ?= /usr/local
 PORT    ?= 8080
 DIR     ?= demo
 VERSION := 0.1.0
+COMMIT_AT := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 # Each combination of compiler and sanitizer has a build folder of its own; the plain one is build/.
@@ -16,7 +17,7 @@ B := build$(if $(findstring clang,$(CC)),/clang)$(if $(SANITIZER),/san$(san))
 
 WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes \
         -Wmissing-prototypes -Wundef -Werror
-OPT  := $(if $(SANITIZER),-O1 -fno-omit-frame-pointer -fsanitize=$(SANITIZER) -fno-sanitize-recover=all,-O2 -D_FORTIFY_SOURCE=2)
+OPT  := $(if $(SANITIZER),-O1 -fno-omit-frame-pointer -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -ftrivial-auto-var-init=pattern,-O2 -D_FORTIFY_SOURCE=2)
 ALL_CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -I$(B)/gen -include core/banned.h -g $(OPT) -fstack-protector-strong $(WARN) -MMD -MP $(CFLAGS)
 ALL_LDFLAGS := $(if $(SANITIZER),-fsanitize=$(SANITIZER)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
 
@@ -101,8 +102,8 @@ $(B)/gen/templates.c: $(wildcard nginx/*.in) build-aux/embed | $(B)/gen/.dir
 $(B)/gen/schemas.c: $(sort $(wildcard schemas/*.schema.json)) build-aux/embed | $(B)/gen/.dir
 	build-aux/embed schemas $(filter %.json,$^) > $@
 $(B)/gen/version.c: FORCE | $(B)/gen/.dir
-	@printf '#include "core/version.h"\nconst char *const freshet_version = "%s";\nconst char *const freshet_commit = "%s";\n' \
-	  '$(VERSION)' '$(COMMIT)' > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@printf '#include "core/version.h"\nconst char *const freshet_version = "%s";\nconst char *const freshet_commit = "%s";\nconst int64_t freshet_commit_at = %s000 - (%s == 0);\n' \
+	  '$(VERSION)' '$(COMMIT)' '$(COMMIT_AT)' '$(COMMIT_AT)' > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
 # ---- the two commands --------------------------------------------------------------------------

@@ -100,7 +100,7 @@ enum rc approvals_post(struct req *r, struct resp *w, struct err *err)
 {
     struct approval_ask x = {0};
     struct policy policy;
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_ask(r, w, &x, &canon, err));

@@ -77,7 +77,7 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
     struct str key = r->idempotency_key;
     char id[48] = "";
     bool repeated = false;
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_wish(r, w, &x, &canon, err));

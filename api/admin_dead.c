@@ -130,7 +130,7 @@ static enum rc check_event(struct req *r, const struct dead_decision *x, struct 
 enum rc dead_post(struct req *r, struct resp *w, struct err *err)
 {
     struct dead_decision x = {0};
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_decision(r, w, &x, &canon, err));

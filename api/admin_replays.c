@@ -56,7 +56,7 @@ enum rc replays_post(struct req *r, struct resp *w, struct err *err)
 {
     struct replay_wish wish = {0};
     char id[REPLAYS_ID_MAX];
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_wish(r, w, &wish, &canon, err));

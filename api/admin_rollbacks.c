@@ -77,7 +77,7 @@ enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
 {
     struct rollback_ask ask = {0};
     char id[ROLLBACK_ID_MAX];
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
     TRY(read_ask(r, w, &ask, &canon, err));

@@ -208,7 +208,7 @@ static enum rc read_declaration(struct req *r, struct source *ret, struct buf *c
  * is looked at by order_add first. */
 static bool repeats(struct req *r, const struct order_ask *ask, const struct buf *canon)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     struct err none;
     char id[48];
     bool repeated = false;
@@ -221,7 +221,7 @@ static bool repeats(struct req *r, const struct order_ask *ask, const struct buf
 
 enum rc sources_post(struct req *r, struct resp *w, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     struct source s, there;
     struct err none;
     buf_init(&canon, JSON_MAX);
@@ -235,7 +235,7 @@ enum rc sources_post(struct req *r, struct resp *w, struct err *err)
 
 enum rc sources_put(struct req *r, struct resp *w, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     struct source s, there;
     const char *id;
     buf_init(&canon, JSON_MAX);
@@ -251,7 +251,7 @@ enum rc sources_put(struct req *r, struct resp *w, struct err *err)
 
 enum rc sources_delete(struct req *r, struct resp *w, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     struct source s;
     const char *id;
     buf_init(&canon, JSON_MAX);

@@ -8,6 +8,7 @@
 #include "api/conditional.h"
 #include "api/put.h"
 #include "api/xml.h"
+#include "core/clock.h"
 
 #define NAME "freshness" /* the left half of every badge */
 #define PAD 60           /* tenths of a pixel left and right of a text */
@@ -152,7 +153,7 @@ enum rc badge_answer(struct req *r, struct resp *w, const struct badge *b, bool 
     etag_str(&e, buf_view(&w->body));
     etag_str(&e, buf_view(&w->headers));
     etag_set(&e, w);
-    w->last_modified = last_modified;
+    w->last_modified = last_modified >= 0 ? last_modified : m.changed_at - m.changed_at % DAY_MS;
     w->etag_only = true; /* a title or a hold moves no date */
     return RC_OK;
 }

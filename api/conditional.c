@@ -83,8 +83,8 @@ static bool has_tag(struct str list, const char *etag)
 {
     struct str tag;
     if (str_is(str_trim(list), "*"))
-        return true;
-    while (etag[0] && next_tag(&list, &tag))
+        return etag[0] != 0; /* what has no version cannot be had already */
+    while (etag[0] && etag[0] && next_tag(&list, &tag))
         if (str_is(tag, etag))
             return true;
     return false;

@@ -247,6 +247,7 @@ enum rc data_json(struct req *r, struct resp *w, struct err *err)
     struct str version = req_param(r, "version");
     bool three = str_is(version, "3") || str_is(version, "3.0");
     int64_t at = -1;
+    size_t n = 0;
     if (version.p && !three && !str_is(version, "1.1"))
         return err_set(err, RC_INVALID, "version", "must be 1.1 or 3");
     TRY(read_page(r, DATA_JSON_DEFAULT, DATA_JSON_MAX, &x, err));
@@ -254,8 +255,11 @@ enum rc data_json(struct req *r, struct resp *w, struct err *err)
     put_us_head(r, &w->body, three, &p);
     for (size_t i = 0; i < x->n; i++) {
         TRY(dcat_read(r, str_of(x->names[i]), DCAT_PAGE_VERSIONS_MAX, &d, err));
-        buf_puts(&w->body, i ? "," : "");
-        (three ? dcat_us3_dataset : dcat_us_dataset)(r, &w->body, &d, &p);
+        if (three ||
+            *d.modified) { /* 1.1 wants a date of every dataset: what has no version has none */
+            buf_puts(&w->body, n++ ? "," : "");
+            (three ? dcat_us3_dataset : dcat_us_dataset)(r, &w->body, &d, &p);
+        }
         etag_int(&gens, (int64_t)d.gens.h);
         at = d.at > at ? d.at : at;
     }

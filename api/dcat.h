@@ -8,6 +8,7 @@
  *   1. Every document is made of struct dcat_dataset, nothing else.
  *   2. An answer is bounded: datasets of a page, versions of a dataset (the newest).
  *   3. A version has a distribution exactly where the public may have the bytes.
+ *   4. A licence is told of that whose source declares it, and of nothing else.
  */
 #ifndef FRESHET_API_DCAT_H
 #define FRESHET_API_DCAT_H
@@ -21,7 +22,8 @@
 #define DCAT_SOURCES_MAX 200      /* that a dataset is described by */
 
 struct dcat_version {
-    const char *item_id, *source_id, *title, *version, *created, *license; /* "": unknown */
+    const char *item_id, *source_id, *title, *version, *created; /* "": unknown */
+    const char *license;                        /* that its own source declares; "": none */
     const char *sha256, *media_type, *download; /* of the bytes; "": not public */
     int64_t size;
     const char *item, *prov, *via; /* addresses, with base marks */
@@ -30,8 +32,9 @@ struct dcat_version {
     const char *previous; /* item before, where it is here too; NULL: not */
 };
 struct dcat_dataset {
-    const char *collection, *title, *description, *modified, *issued, *license, *boundary_type;
-    const char *access; /* PUBLIC, RESTRICTED or NON_PUBLIC, as the most open of its sources */
+    const char *collection, *title, *description, *modified, *issued, *boundary_type;
+    const char *license; /* that all of its sources declare; "": none, or they differ */
+    const char *access;  /* PUBLIC, RESTRICTED or NON_PUBLIC, as the most open of its sources */
     struct dcat_version *versions; /* newest first */
     size_t n, n_sources, n_current;
     bool has_bbox, series;
@@ -52,11 +55,12 @@ MUST_CHECK enum rc dcat_publisher(struct req *r, struct dcat_publisher *ret, str
 void dcat_graph_dataset(struct rdf *g, const struct dcat_dataset *d,
                         const struct dcat_publisher *p);
 void dcat_graph_catalog(struct rdf *g, const struct dcat_publisher *p);
+/* DCAT-US 1.1; only of a dataset that was modified once. */
 void dcat_us_dataset(struct req *r, struct buf *out, const struct dcat_dataset *d,
                      const struct dcat_publisher *p);
 void dcat_us3_dataset(struct req *r, struct buf *out, const struct dcat_dataset *d,
                       const struct dcat_publisher *p);
-/* The address of a licence: its own, or that of its SPDX page; "" for what is neither. */
+/* The address of a licence: its own, or that of its SPDX page; "" for a text that is neither. */
 const char *dcat_license(struct arena *a, const char *license);
 /* "POLYGON((...))" of a box. */
 const char *dcat_wkt(struct arena *a, const double b[4]);

@@ -66,11 +66,19 @@ static void add_date(struct rdf *g, const char *s, const char *p, const char *wh
         rdf_typed(g, s, p, when, strchr(when, 'T') ? "xsd:dateTime" : "xsd:date");
 }
 
-static void add_licence(struct rdf *g, const char *s, const char *license)
+/* A licence without an address is a node of its own that has its words. */
+static void add_licence(struct rdf *g, const char *s, const char *license, const char *name)
 {
     const char *at = dcat_license(g->a, license);
+    bool words = *license && (!at || !*at);
+    if (!*license)
+        return;
+    if (words)
+        at = iri(g, "_:licence-", name, "");
     rdf_link(g, s, "dcterms:license", at);
-    rdf_class(g, at && *at ? at : NULL, "dcterms:LicenseDocument");
+    rdf_class(g, at, "dcterms:LicenseDocument");
+    if (words)
+        rdf_text(g, at, "rdfs:label", license);
 }
 
 /* ---- a version ---------------------------------------------------------------------------------- */
@@ -82,11 +90,12 @@ static void add_origin(struct rdf *g, const char *s, const struct dcat_version *
     rdf_english(g, *v->prov ? v->prov : NULL, "rdfs:label", "The run that took these bytes in");
 }
 
-static void add_distribution(struct rdf *g, const char *owner, const struct dcat_dataset *d,
-                             const struct dcat_version *v)
+static void add_distribution(struct rdf *g, const char *owner, const struct dcat_version *v)
 {
     const char *s = iri(g, owner, "-data", ""), *sum = iri(g, owner, "-checksum", "");
-    const char *type = iri(g, "https://www.iana.org/assignments/media-types/", v->media_type, "");
+    const char *type =
+        *v->media_type ? iri(g, "https://www.iana.org/assignments/media-types/", v->media_type, "")
+                       : NULL;
     char size[24];
     rdf_link(g, owner, "dcat:distribution", s);
     rdf_class(g, s, "dcat:Distribution");
@@ -105,7 +114,7 @@ static void add_distribution(struct rdf *g, const char *owner, const struct dcat
     rdf_text(g, s, "dcat:version", v->version);
     add_date(g, s, "dcterms:issued", v->created);
     add_date(g, s, "dcterms:modified", v->created);
-    add_licence(g, s, *v->license && strcmp(v->license, "other") != 0 ? v->license : d->license);
+    add_licence(g, s, v->license, v->item_id);
     add_access(g, s, "PUBLIC");
     add_origin(g, s, v);
     rdf_link(g, s, "spdx:checksum", sum);
@@ -151,7 +160,7 @@ static void add_version(struct rdf *g, const struct dcat_dataset *d, const struc
     if (d->series)
         rdf_link(g, s, "dcat:inSeries", iri(g, set, "#series", ""));
     if (*v->download)
-        add_distribution(g, s, d, v);
+        add_distribution(g, s, v);
     if (*v->download && v->current)
         rdf_link(g, set, "dcat:distribution", iri(g, s, "-data", ""));
 }

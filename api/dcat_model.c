@@ -3,6 +3,7 @@
 #include "api/dcat.h"
 
 #include <stdlib.h>
+#include "ledger/license.h"
 #include "ledger/public_catalog.h"
 
 struct reading {
@@ -10,7 +11,7 @@ struct reading {
     struct dcat_dataset *d;
     struct {
         int64_t src_no;
-        const char *id;
+        const char *id, *license;
         int64_t version; /* of its head; 0: none */
         bool vintage;
     } sources[DCAT_SOURCES_MAX];
@@ -60,12 +61,16 @@ static enum rc take_source(void *ctx, const struct public_member *m, struct err 
     const char *url = json_member_text(doc, "url"), *updated = json_member_text(doc, "updated_at");
     x->sources[x->n_sources].src_no = m->src_no;
     x->sources[x->n_sources].id = json_member_text(doc, "id");
+    x->sources[x->n_sources].license = json_member_text(doc, "license");
     x->sources[x->n_sources].version =
         yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(doc, "object_identity"), "version"));
     x->n_sources++;
     d->series = d->series || strstr(url, "{year}");
     d->title = d->n_sources++ == 0 ? json_member_text(doc, "title") : d->title;
-    d->license = *d->license ? d->license : json_member_text(doc, "license");
+    if (x->n_sources == 1)
+        d->license = json_member_text(doc, "license");
+    else if (strcmp(d->license, json_member_text(doc, "license")) != 0)
+        d->license = "";
     d->boundary_type =
         *d->boundary_type ? d->boundary_type : json_member_text(doc, "boundary_type");
     d->modified = strcmp(updated, d->modified) > 0 ? updated : d->modified;
@@ -87,13 +92,22 @@ static const char *link_of(yyjson_val *doc, const char *rel)
     return "";
 }
 
-static void take_bytes(struct dcat_version *v, yyjson_val *data)
+/* Without a parameter, which an older declaration may have; "" when it is none. */
+static const char *type_alone(struct arena *a, const char *type)
+{
+    struct str s = str_trim((struct str){type, strcspn(type, ";")});
+    bool whole = s.n && memchr(s.p, '/', s.n) && strcspn(s.p, " \t\"") >= s.n;
+    const char *alone = whole ? arena_str(a, s) : "";
+    return alone ? alone : "";
+}
+
+static void take_bytes(struct arena *a, struct dcat_version *v, yyjson_val *data)
 {
     const char *sum = json_member_text(data, "file:checksum"); /* multihash: 1220 and the digest */
     if (!data || strlen(sum) != 68)
         return;
     v->download = json_member_text(data, "href");
-    v->media_type = json_member_text(data, "type");
+    v->media_type = type_alone(a, json_member_text(data, "type"));
     v->size = yyjson_get_sint(yyjson_obj_get(data, "file:size"));
     v->sha256 = sum + 4;
 }
@@ -113,7 +127,7 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
                                .title = json_member_text(p, "title"),
                                .version = json_member_text(p, "version"),
                                .created = json_member_text(p, "created"),
-                               .license = json_member_text(p, "license"),
+                               .license = "",
                                .sha256 = "",
                                .media_type = "",
                                .download = "",
@@ -125,10 +139,11 @@ static enum rc take_item(void *ctx, const struct public_member *m, struct err *e
                                .deprecated = yyjson_get_bool(yyjson_obj_get(p, "deprecated")),
                                .has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox)};
     v->has_bbox = read_box(yyjson_obj_get(doc, "bbox"), v->bbox);
-    take_bytes(v, yyjson_obj_get(assets, "data"));
+    take_bytes(x->r->arena, v, yyjson_obj_get(assets, "data"));
     for (size_t i = 0; i < x->n_sources; i++)
         if (x->sources[i].src_no == m->src_no) {
             v->source_id = x->sources[i].id;
+            v->license = x->sources[i].license;
             v->current = !v->deprecated && x->sources[i].version == strtoll(v->version, NULL, 10);
         }
     if (v->has_bbox && v->current)
@@ -213,11 +228,8 @@ const char *dcat_license(struct arena *a, const char *license)
 {
     if (strncmp(license, "https://", 8) == 0 || strncmp(license, "http://", 7) == 0)
         return license;
-    size_t plain =
-        strspn(license, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-");
-    if (!*license || license[plain] || strcmp(license, "other") == 0)
-        return "";
-    return arena_printf(a, "https://spdx.org/licenses/%s.html", license);
+    const char *id = license_spdx(license);
+    return id ? arena_printf(a, "https://spdx.org/licenses/%s.html", id) : "";
 }
 
 const char *dcat_wkt(struct arena *a, const double b[4])

@@ -65,6 +65,17 @@ static void put_distribution(struct req *r, struct buf *b, const struct dcat_ver
     buf_printf(b, ",\"description\":\"Version %s, sha256:%s\"}", v->version, v->sha256);
 }
 
+/* The licence is an address there; one that is words alone stands under the rights. */
+static void put_rights(struct req *r, struct buf *b, const struct dcat_dataset *d)
+{
+    const char *at = dcat_license(r->arena, d->license);
+    put_some(b, "license", at);
+    if (strcmp(d->access, "PUBLIC") != 0)
+        put_text(b, "rights", "The bytes are not handed out.");
+    else if (*d->license && at && !*at)
+        put_text(b, "rights", arena_printf(r->arena, "Licence: %s", d->license));
+}
+
 void dcat_us_dataset(struct req *r, struct buf *b, const struct dcat_dataset *d,
                      const struct dcat_publisher *p)
 {
@@ -73,7 +84,7 @@ void dcat_us_dataset(struct req *r, struct buf *b, const struct dcat_dataset *d,
     put_text(b, "title", d->title);
     put_text(b, "description", d->description);
     put_keywords(b, d);
-    put_text(b, "modified", *d->modified ? d->modified : "1970-01-01");
+    put_text(b, "modified", d->modified);
     put_some(b, "issued", d->issued);
     buf_puts(b, ",\"publisher\":{\"@type\":\"org:Organization\"");
     put_text(b, "name", p->name);
@@ -83,9 +94,7 @@ void dcat_us_dataset(struct req *r, struct buf *b, const struct dcat_dataset *d,
     buf_byte(b, '}');
     put_id(b, "identifier", r, d, "", "");
     put_text(b, "accessLevel", level_of(d));
-    if (strcmp(d->access, "PUBLIC") != 0)
-        put_text(b, "rights", "The bytes are not handed out.");
-    put_some(b, "license", dcat_license(r->arena, d->license));
+    put_rights(r, b, d);
     if (d->has_bbox) {
         put_key(b, "spatial");
         buf_byte(b, '"');
@@ -117,9 +126,9 @@ static void put_who3(struct buf *b, const struct dcat_publisher *p)
     buf_puts(b, "}]");
 }
 
-static void put_distribution3(struct req *r, struct buf *b, const struct dcat_dataset *d,
-                              const struct dcat_version *v)
+static void put_distribution3(struct req *r, struct buf *b, const struct dcat_version *v)
 {
+    const char *licence = dcat_license(r->arena, v->license);
     buf_puts(b, "{\"@type\":\"Distribution\"");
     put_some(b, "title", v->title);
     buf_printf(b, ",\"identifier\":\"sha256:%s\"", v->sha256);
@@ -128,7 +137,7 @@ static void put_distribution3(struct req *r, struct buf *b, const struct dcat_da
     put_some(b, "mediaType", v->media_type);
     buf_printf(b, ",\"byteSize\":\"%lld\"", (long long)v->size);
     put_some(b, "issued", v->created);
-    put_some(b, "license", dcat_license(r->arena, d->license));
+    put_some(b, "license", licence && *licence ? licence : v->license);
     buf_printf(b,
                ",\"checksum\":{\"@type\":\"Checksum\",\"algorithm\":"
                "\"http://spdx.org/rdf/terms#checksumAlgorithm_sha256\",\"checksumValue\":\"%s\"}}",
@@ -142,7 +151,7 @@ static void put_distributions3(struct req *r, struct buf *b, const struct dcat_d
         if (!d->versions[i].current || !*d->versions[i].download)
             continue;
         buf_puts(b, n++ ? "," : ",\"distribution\":[");
-        put_distribution3(r, b, d, &d->versions[i]);
+        put_distribution3(r, b, &d->versions[i]);
     }
     buf_puts(b, n ? "]" : "");
 }

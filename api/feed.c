@@ -108,7 +108,7 @@ static int64_t last_seq(const struct feed_query *q, const struct feed_page_out *
 enum rc feed_render_as(struct ledger *l, struct arena *a, struct feed_page_out *x,
                        struct feed_page *ret_page, int64_t *ret_first_seq, struct err *err)
 {
-    CLEANUP(arena_release) struct arena row;
+    CLEANUP(arena_release) struct arena row = {0};
     struct public_meta m = {0};
     const struct feed_query *q = x->q;
     arena_init(&row, ENTRY_MEMORY_MAX);
@@ -264,7 +264,7 @@ static enum rc put_alone(struct feed_page_out *x, const struct public_change *c,
 
 enum rc feed_entry(struct req *r, struct resp *w, struct err *err)
 {
-    CLEANUP(arena_release) struct arena row;
+    CLEANUP(arena_release) struct arena row = {0};
     struct public_meta m = {0};
     struct public_change c = {0};
     struct feed_query q;

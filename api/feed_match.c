@@ -39,8 +39,8 @@ static bool passes(const struct public_change_filter *w, const struct public_cha
 {
     return is_listed(f->collection, w->collections) && is_listed(f->type, w->types) &&
            is_listed(f->class, w->classes) && is_listed(f->detector, w->detectors) &&
-           (w->from < 0 || f->finalized_at >= w->from) &&
-           (w->until < 0 || f->finalized_at <= w->until) &&
+           (w->from == PUBLIC_OPEN || f->finalized_at >= w->from) &&
+           (w->until == PUBLIC_OPEN || f->finalized_at <= w->until) &&
            (w->unexpected < 0 || f->unexpected == w->unexpected) &&
            (!w->has_bbox || touches(w->bbox, f));
 }

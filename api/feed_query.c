@@ -13,9 +13,10 @@
 
 void feed_query_init(struct feed_query *q)
 {
-    *q = (struct feed_query){.limit = FEED_LIMIT_DEFAULT,
-                             .wait_ms = -1,
-                             .filter = {.from = -1, .until = -1, .unexpected = -1}};
+    *q = (struct feed_query){
+        .limit = FEED_LIMIT_DEFAULT,
+        .wait_ms = -1,
+        .filter = {.from = PUBLIC_OPEN, .until = PUBLIC_OPEN, .unexpected = -1}};
 }
 
 bool feed_is_descending(const struct feed_query *q)
@@ -189,7 +190,8 @@ static enum rc set_bbox(struct feed_query *q, struct str v, struct err *err)
     if (n != 4 && n != 6)
         return err_set(err, RC_INVALID, "bbox", "must be 4 or 6 numbers with commas between");
     const double box[4] = {b[0], b[1], b[n / 2], b[n / 2 + 1]};
-    if (box[1] > box[3] || fabs(box[1]) > 90 || fabs(box[3]) > 90)
+    bool off = fabs(box[0]) > 180 || fabs(box[2]) > 180 || fabs(box[1]) > 90 || fabs(box[3]) > 90;
+    if (off || box[1] > box[3])
         return err_set(err, RC_INVALID, "bbox",
                        "is west,south,east,north in degrees, south not above north");
     memcpy(q->filter.bbox, box, sizeof box);
@@ -199,7 +201,7 @@ static enum rc set_bbox(struct feed_query *q, struct str v, struct err *err)
 
 static bool read_end(struct str s, int64_t *ret)
 {
-    *ret = -1;
+    *ret = PUBLIC_OPEN;
     return s.n == 0 || str_is(s, "..") || time_parse(s, ret) == RC_OK;
 }
 
@@ -210,12 +212,13 @@ static enum rc set_datetime(struct feed_query *q, struct str v, struct err *err)
     if (slash)
         until = (struct str){slash + 1, v.n - from.n - 1};
     struct public_change_filter *f = &q->filter;
-    if (!read_end(from, &f->from) || !read_end(until, &f->until) || (f->from < 0 && f->until < 0))
+    if (!read_end(from, &f->from) || !read_end(until, &f->until) ||
+        (f->from == PUBLIC_OPEN && f->until == PUBLIC_OPEN))
         return err_set(
             err, RC_INVALID, "datetime",
             "must be a time like 2026-07-02T10:00:00Z, or two with / between, of which one "
             "may be ..");
-    if (f->from >= 0 && f->until >= 0 && f->from > f->until)
+    if (f->until != PUBLIC_OPEN && f->from > f->until)
         return err_set(err, RC_INVALID, "datetime", "begins after its end");
     q->filtered = true;
     return RC_OK;

@@ -108,7 +108,7 @@ static void set_label(const struct public_fresh *f, struct verdict *v)
     } else if (v->state == FRESH_past_window)
         snprintf(v->label, room, "Past freshness window");
     else if (v->state == FRESH_held)
-        snprintf(v->label, room, "Update awaiting review");
+        snprintf(v->label, room, "%s awaiting review", day[0] ? "Update" : "First version");
     else if (v->state == FRESH_retired && day[0])
         snprintf(v->label, room, "Retired, last updated on %s", day);
     else if (v->state == FRESH_retired)
@@ -181,6 +181,8 @@ void freshness_reason(const struct public_fresh *f, const struct verdict *v,
                  (long long)f->failures, f->failures == 1 ? "" : "s");
     else if (strcmp(v->rule, "never_promoted") == 0)
         snprintf(text, room, "No version has passed all checks yet.");
+    else if (v->state == FRESH_held && f->updated_at < 0)
+        snprintf(text, room, "A first version waits for a reviewer.");
     else if (strcmp(v->rule, "historical") == 0)
         snprintf(text, room,
                  "Declared historical: it is not expected to change, so no age is too old.");

@@ -137,7 +137,7 @@ static bool is_validation(yyjson_val *body)
 static enum rc answer_validation(const struct hook_delivery *d, yyjson_val *event,
                                  struct hook_reading *r, struct err *err)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     yyjson_val *data;
     struct str code;
     buf_init(&b, 8 * CODE_MAX);

@@ -263,7 +263,7 @@ enum rc hook_sns_options(yyjson_val *options, size_t n_secrets, struct err *err)
 
 static enum rc check_keys(yyjson_val *keys, size_t n_secrets, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct jwt_keys found = {.n = 0};
     struct err why = {0};
     arena_init(&a, ARENA_MAX);

@@ -7,7 +7,7 @@
 
 enum rc hook_bytes(const struct hook_delivery *d, yyjson_val *v, struct str *ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, CANON_MAX);
     TRY(json_canon(&b, v, err));
     const char *copy = arena_str(d->arena, buf_view(&b));
@@ -21,7 +21,7 @@ enum rc hook_bytes(const struct hook_delivery *d, yyjson_val *v, struct str *ret
 enum rc hook_document(const struct hook_delivery *d, struct str text, const char *what,
                       yyjson_val **ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     yyjson_val *v;
     struct err why = {0};
     buf_init(&canon, CANON_MAX);

@@ -108,7 +108,7 @@ static enum rc signed_text(const struct hook_delivery *d, yyjson_val *body, bool
 {
     const char *const *names = is_notification ? notification : confirmation;
     size_t n = is_notification ? ARRAY_LEN(notification) : ARRAY_LEN(confirmation);
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, BODY_MAX);
     for (size_t i = 0; i < n; i++)
         TRY(put_signed(&b, body, names[i], err));

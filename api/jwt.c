@@ -37,7 +37,7 @@ static enum rc split(struct str token, struct parts *ret, struct err *err)
 /* A part as an object in which no name is given twice. */
 static enum rc object(struct arena *a, struct str part, yyjson_val **ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     struct err why = {0};
     yyjson_val *v;
     size_t n;

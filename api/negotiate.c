@@ -41,16 +41,42 @@ static int fits(struct str range, struct str type)
     return any && str_ieq((struct str){range.p, family}, (struct str){type.p, family}) ? 2 : 0;
 }
 
+static bool next_param(struct str *params, struct str *name, struct str *value)
+{
+    struct str one;
+    if (!str_next(params, ';', &one))
+        return false;
+    one = str_trim(one);
+    const char *is = one.n ? memchr(one.p, '=', one.n) : NULL;
+    *name = (struct str){one.p, is ? (size_t)(is - one.p) : one.n};
+    *value = is ? (struct str){is + 1, one.n - name->n - 1} : STR("");
+    return true;
+}
+
+/* Does a range ask for another version of the type? A parameter that the type does not have is passed over. */
+static bool is_other(struct str range_params, struct str type_params)
+{
+    struct str name, value, have, is;
+    while (next_param(&range_params, &name, &value)) {
+        struct str rest = type_params;
+        while (next_param(&rest, &have, &is))
+            if (str_ieq(name, have) && !str_ieq(value, is))
+                return true;
+    }
+    return false;
+}
+
 /* Of the range that fits best, if it fits at least so well. */
 static int quality(struct str accept, struct str type, int least)
 {
-    struct str item, range;
+    struct str item, range, plain = {"", 0};
     int best = least - 1, q = 0;
+    (void)str_next(&type, ';', &plain); /* what is left are its parameters */
     for (int i = 0; i < ACCEPT_RANGES_MAX && str_next(&accept, ',', &item); i++) {
         struct str rest = item;
         if (!str_next(&rest, ';', &range))
             continue;
-        int fit = fits(str_trim(range), type);
+        int fit = is_other(rest, type) ? 0 : fits(str_trim(range), plain);
         if (fit > best) {
             best = fit;
             q = quality_of(rest);

@@ -5,7 +5,8 @@
  *   1. f= wins; what it may be is named when it is wrong (400).
  *   2. The most specific range that fits a type gives its quality; the highest quality wins, and among
  *      equals what stands first in the table. Nothing that fits, or only q=0: 406, with the list.
- *   3. Accept is foreign bytes: what cannot be read of it is passed over.
+ *   3. A range with another value of a parameter of the type (version=3.0) is not this type.
+ *   4. Accept is foreign bytes: what cannot be read of it is passed over.
  * Called by the routes that have more than one representation.
  */
 #ifndef FRESHET_API_NEGOTIATE_H
@@ -15,7 +16,7 @@
 
 struct media {
     const char *name;         /* as in f= */
-    const char *type;         /* as in Accept */
+    const char *type;         /* as in Accept, with the parameters that tell it from others */
     const char *content_type; /* as in Content-Type */
 };
 

@@ -5,6 +5,7 @@
 #include "api/openapi.h"
 
 #include "api/conditional.h"
+#include "api/negotiate.h"
 #include "core/version.h"
 #include "ledger/request.h"
 
@@ -192,7 +193,7 @@ static bool may_end(const struct row *row, enum rc rc)
     case RC_QUARANTINED: return is_delivery(row);
     case RC_FORBIDDEN: return row->scope != 0;
     case RC_NOT_FOUND: return strchr(row->pattern, '{') || (row->scope && !get);
-    case RC_NOT_ACCEPTABLE: return has_param(row, "f");
+    case RC_NOT_ACCEPTABLE: return has_param(row, "f") || strcmp(row->gives, "description") == 0;
     case RC_CONFLICT: return row->scope && !get;
     case RC_GONE: return has_param(row, "since");
     case RC_TOO_LARGE: return row->takes[0] != 0 || is_delivery(row);
@@ -201,6 +202,13 @@ static bool may_end(const struct row *row, enum rc rc)
     case RC_BUSY: return row->flags & ROUTE_LEDGER || strcmp(row->pattern, "/readyz") == 0;
     default: return false;
     }
+}
+
+/* Bytes that nginx sends. */
+static bool has_ranges(const struct row *row)
+{
+    return str_starts(str_of(row->pattern), STR("/assets/")) ||
+           str_starts(str_of(row->pattern), STR("/manifests/"));
 }
 
 static void put_answers(struct buf *b, const struct row *row)
@@ -214,6 +222,11 @@ static void put_answers(struct buf *b, const struct row *row)
             "told, or no news. Or the answer to a handshake, in its own type\",\"content\":{"
             "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/hook-accepted\"}},"
             "\"text/plain\":{\"schema\":{\"type\":\"string\"}}}}");
+    if (has_ranges(row))
+        buf_puts(b,
+                 ",\"206\":{\"description\":\"The part that Range asked for\",\"content\":{\"*/*\":"
+                 "{\"schema\":{\"type\":\"string\"}}}},\"416\":{\"$ref\":"
+                 "\"#/components/responses/problem\"}");
     if (strcmp(row->method, "GET") == 0)
         buf_puts(b, ",\"304\":{\"description\":\"The client has it already\"}");
 #define X(name, http, retry, slug, title)                                                          \
@@ -408,10 +421,21 @@ enum rc openapi_write(struct buf *out, struct arena *a, struct str base, struct 
     return buf_rc(out);
 }
 
+/* Who knows only OpenAPI 3.0 gets what it is without a version: it is JSON, and no valid 3.0. */
+static const struct media types[] = {
+    {"", OPENAPI_TYPE, OPENAPI_TYPE},
+    {"", "application/json", "application/json"},
+};
+
 enum rc openapi_json(struct req *r, struct resp *w, struct err *err)
 {
+    size_t format;
+    TRY(negotiate(r, w, types, ARRAY_LEN(types), &format, err));
     struct etag e = etag_start("", r->base);
     etag_str(&e, STR("openapi"));
+    etag_int(&e, (int64_t)format);
     etag_set(&e, w);
+    w->last_modified = freshet_commit_at;
+    w->etag_only = true; /* another address of ours has other links */
     return openapi_write(&w->body, r->arena, r->base, err);
 }

@@ -18,6 +18,9 @@ route_fn openapi_json;
 MUST_CHECK enum rc openapi_write(struct buf *out, struct arena *a, struct str base,
                                  struct err *err);
 
+/* Its own type; GDAL asks for version=3.0 or plain JSON, and gets the latter. */
+#define OPENAPI_TYPE "application/vnd.oai.openapi+json;version=3.1"
+
 /* ---- openapi_schemas.c --------------------------------------------------------------------- */
 
 #define OPENAPI_SCHEMAS_MAX 128 /* files of schemas/ */

@@ -238,12 +238,31 @@ static void serve_route(const struct router *t, const struct route *route, struc
         t->audited(r, route, w);
 }
 
+/* A page is nginx's; only a query brings it here, and it takes none. */
+static bool is_page(const struct router *t, const struct req *r)
+{
+    return t->pages && r->query.n && is_listed(t->pages, r->path);
+}
+
+static void refuse_query(struct req *r, struct resp *w)
+{
+    static const struct route page = {.params = ""};
+    struct err err = {0};
+    if (req_parse_query(r, &err) == RC_OK && check_params(r, &page, w, &err) == RC_OK)
+        err_set(&err, RC_INVALID, "", "this address takes no query parameters");
+    fail(r, w, &err);
+}
+
 void route_serve(const struct router *t, struct req *r, struct resp *w)
 {
     const struct route *any, *route = find(t, r, &any);
     struct err err = {0};
     if (!any) {
         w->cors = true;
+        if (is_page(t, r)) {
+            refuse_query(r, w);
+            return;
+        }
         route_not_found(&err);
         fail(r, w, &err);
         return;

@@ -30,6 +30,9 @@ struct route {
 struct router {
     const struct route *routes;
     size_t n;
+    /* Addresses that nginx answers itself, with spaces between: it hands over a request that has a query, of
+     * which they take none. NULL: there are none. */
+    const char *pages;
     /* Finds who asks and whether they may; sets r->token. NULL where no route has a scope. */
     enum rc (*authorize)(struct req *r, struct resp *w, unsigned scope, struct err *err);
     /* Told every request of a route with a scope after its answer is made. NULL: nobody cares. */

@@ -19,4 +19,7 @@ static const struct route routes[] = {
 #undef X
 };
 
-const struct router router_api = {.routes = routes, .n = ARRAY_LEN(routes)};
+const struct router router_api = {.routes = routes,
+                                  .n = ARRAY_LEN(routes),
+                                  .pages = "/ /docs /problems/ /index.html /docs.html "
+                                           "/badges.html /problems/index.html"};

@@ -40,7 +40,7 @@ static void put_health(struct buf *b, const struct public_source_row *s, const s
     put_text(b, "state", health_name(h->state));
     put_key(b, "breach");
     buf_puts(b, health_breach(h->state) ? "true" : "false");
-    put_text(b, "text", health_text(h->state));
+    put_text(b, "text", h->text);
     put_text(b, "reason", h->reason);
     put_key(b, "last_outcome");
     if (s->last_outcome.n)
@@ -59,7 +59,7 @@ static void put_health(struct buf *b, const struct public_source_row *s, const s
  * description that cannot be read has neither: it was checked when it was written. */
 static struct source read_declared(const struct public_source_row *s, bool *ret_template)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct source declared = {.retired_at = s->retired ? 0 : -1}, read = declared;
     struct err ignored;
     yyjson_val *doc = NULL;

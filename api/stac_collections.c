@@ -131,7 +131,7 @@ enum rc stac_collections(struct req *r, struct resp *w, struct err *err)
     struct collection_query q = {0};
     struct stac_fields *f = ARENA_NEW(r->arena, struct stac_fields);
     struct listing *x = ARENA_NEW(r->arena, struct listing);
-    CLEANUP(buf_release) struct buf rows, one;
+    CLEANUP(buf_release) struct buf rows = {0}, one = {0};
     int64_t matched;
     buf_init(&rows, RESP_BODY_MAX);
     buf_init(&one, RESP_BODY_MAX);

@@ -67,6 +67,7 @@ void stac_put_item(struct buf *b, const struct public_item *i, struct str base)
 
 /* ---- collections -------------------------------------------------------------------------------- */
 
+/* A box must be told: of what holds nothing, or nothing with a place, it is the world. A time need not. */
 static void put_extent(struct buf *b, const struct public_collection *c)
 {
     static const double world[4] = {-180, -90, 180, 90};
@@ -79,15 +80,14 @@ static void put_extent(struct buf *b, const struct public_collection *c)
         buf_puts(b, n);
     }
     buf_puts(b, "]]},\"temporal\":{\"interval\":[[");
-    json_put_str(b, c->items ? c->first : STR("1970-01-01T00:00:00Z"));
-    buf_byte(b, ',');
-    if (c->items)
-        json_put_str(b, c->last);
-    else
-        buf_puts(b, "null");
-    buf_puts(b, "]]}}");
-    if (!c->items)
+    if (!c->items) {
+        buf_puts(b, "null,null]]}}");
         return;
+    }
+    json_put_str(b, c->first);
+    buf_byte(b, ',');
+    json_put_str(b, c->last);
+    buf_puts(b, "]]}}");
     buf_puts(b, ",\"summaries\":{\"datetime\":{\"minimum\":");
     json_put_str(b, c->first);
     buf_puts(b, ",\"maximum\":");
@@ -197,7 +197,7 @@ static void select_members(yyjson_mut_doc *d, yyjson_val *from, yyjson_mut_val *
 enum rc stac_put_fields(struct buf *out, struct str doc, const struct stac_fields *f,
                         struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     yyjson_val *root;
     struct str text;
     arena_init(&a, SELECT_MEMORY);

@@ -1,8 +1,10 @@
 /* stac_landing: the root catalog, for programs as JSON and for browsers as a page, and what it conforms to. */
+#include "api/openapi.h"
 #include "api/stac.h"
 
 #include <stdlib.h>
 
+#define PAGE_COLLECTIONS 100 /* of the page for people */
 #define STAC_API "https://api.stacspec.org/"
 #define OGC "http://www.opengis.net/spec/"
 
@@ -103,8 +105,7 @@ static enum rc put_json(struct req *r, struct resp *w, struct err *err)
     buf_puts(b, ",\"links\":[");
     stac_link(b, r->base, "self", "application/json", "This catalog", "%.*s", STR_FMT(r->path));
     stac_link(b, r->base, "root", "application/json", "This catalog", "%.*s", STR_FMT(r->path));
-    stac_link(b, r->base, "service-desc", "application/vnd.oai.openapi+json;version=3.1", "OpenAPI",
-              "/stac/api");
+    stac_link(b, r->base, "service-desc", OPENAPI_TYPE, "OpenAPI", "/stac/api");
     stac_link(b, r->base, "service-doc", "text/html", "Reference", "/docs");
     stac_link(b, r->base, "data", "application/json", "Collections", "/stac/collections");
     stac_link(b, r->base, "conformance", "application/json", "Conformance", "/stac/conformance");
@@ -123,22 +124,30 @@ static enum rc put_json(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
+/* "water-bodies" as "Water bodies". Ids are made of a-z, 0-9, _ and -: nothing to escape. */
+static void put_name(struct buf *b, struct str id)
+{
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i] == '-' || id.p[i] == '_' ? ' ' : id.p[i];
+        buf_byte(b, i == 0 && c >= 'a' && c <= 'z' ? (char)(c - 32) : c);
+    }
+}
+
 static enum rc put_row(void *ctx, const struct public_collection *c, struct err *err)
 {
     struct buf *b = ctx;
     (void)err;
-    /* ids are made of a-z, 0-9, _ and -: nothing to escape */
-    buf_printf(
-        b,
-        "<tr><td><a href=\"/stac/collections/%.*s\">%.*s</a></td><td>%lld</td><td>%.*s</td></tr>\n",
-        STR_FMT(c->id), STR_FMT(c->id), (long long)c->items, (int)(c->last.n >= 10 ? 10 : 0),
-        c->last.p);
+    buf_printf(b, "<tr><td><a href=\"/stac/collections/%.*s\">", STR_FMT(c->id));
+    put_name(b, c->id);
+    buf_printf(b, "</a></td><td>%lld</td><td>%.*s</td></tr>\n", (long long)c->items,
+               (int)(c->last.n >= 10 ? 10 : 0), c->last.p);
     return RC_OK;
 }
 
 static enum rc put_html(struct req *r, struct resp *w, struct err *err)
 {
     struct buf *b = &w->body;
+    int64_t total = 0;
     buf_puts(
         b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
            "<meta name=\"viewport\" content=\"width=device-width\"><title>Freshet catalog</title>"
@@ -149,10 +158,16 @@ static enum rc put_html(struct req *r, struct resp *w, struct err *err)
            "<li><a href=\"/stac/queryables\">What a filter can name</a></li>"
            "<li><a href=\"/stac/conformance\">Conformance</a></li>"
            "<li><a href=\"/docs\">API reference</a></li></ul>\n"
-           "<table><caption>The first hundred collections</caption>\n"
-           "<tr><th scope=\"col\">Collection</th><th scope=\"col\">Versions</th>"
-           "<th scope=\"col\">Newest</th></tr>\n");
-    TRY(public_collection_from(r->ledger, 0, 100, put_row, b, err));
+           "<p>Links lead to JSON, for programs.</p>\n");
+    TRY(public_collection_count(r->ledger, r->arena, &(struct collection_query){0}, &total, err));
+    if (total > PAGE_COLLECTIONS)
+        buf_printf(b, "<table><caption>The first %d of %lld collections</caption>\n",
+                   PAGE_COLLECTIONS, (long long)total);
+    else
+        buf_puts(b, "<table><caption>Collections</caption>\n");
+    buf_puts(b, "<tr><th scope=\"col\">Collection</th><th scope=\"col\">Versions</th>"
+                "<th scope=\"col\">Newest</th></tr>\n");
+    TRY(public_collection_from(r->ledger, 0, PAGE_COLLECTIONS, put_row, b, err));
     buf_puts(b, "</table>\n</main></body></html>\n");
     w->content_type = "text/html; charset=utf-8";
     return RC_OK;

@@ -417,6 +417,28 @@ static enum rc body_member(struct req *r, yyjson_val *name, yyjson_val *v, yyjso
     return stac_datetime(a, text, &q->q.from, &q->q.until, err);
 }
 
+/* A member that is there twice means two things; which, each reader would settle in its own way. */
+static enum rc check_once(struct arena *a, yyjson_val *v, const char *above, struct err *err)
+{
+    yyjson_obj_iter members = yyjson_obj_iter_with(v);
+    yyjson_arr_iter items = yyjson_arr_iter_with(v);
+    yyjson_val *key, *one;
+    while ((key = yyjson_obj_iter_next(&members))) {
+        const char *name = yyjson_get_str(key);
+        char *path = arena_printf(a, "%s%s%s", above, *above ? "." : "", name);
+        one = yyjson_obj_iter_get_val(key);
+        if (!path)
+            return err_set(err, RC_NOMEM, "", "no memory for a search");
+        if (yyjson_obj_getn(v, name, yyjson_get_len(key)) != one)
+            return err_set(err, RC_INVALID, str_is_clean(str_of(path)) ? path : "",
+                           "is given more than once");
+        TRY(check_once(a, one, path, err));
+    }
+    while ((one = yyjson_arr_iter_next(&items)))
+        TRY(check_once(a, one, above, err));
+    return RC_OK;
+}
+
 static enum rc body_of(struct req *r, yyjson_val **ret, struct err *err)
 {
     if (r->body_too_large)
@@ -427,7 +449,7 @@ static enum rc body_of(struct req *r, yyjson_val **ret, struct err *err)
     TRY(json_parse(r->arena, r->body, 0, "the body", ret, err));
     if (!yyjson_is_obj(*ret))
         return err_set(err, RC_INVALID, "", "the body is not a JSON object");
-    return RC_OK;
+    return check_once(r->arena, *ret, "", err);
 }
 
 enum rc stac_query_post(struct req *r, struct stac_query *ret, yyjson_val **ret_body,

@@ -57,7 +57,7 @@ static enum rc add_row(void *ctx, const struct public_item *i, const struct sort
 /* The last item first. */
 static enum rc turn(struct page *p, struct err *err)
 {
-    CLEANUP(buf_release) struct buf rows;
+    CLEANUP(buf_release) struct buf rows = {0};
     struct buf *out = p->out;
     if (p->n < 2 || buf_rc(out) != RC_OK)
         return RC_OK;

@@ -36,7 +36,7 @@ static void put_key_value(struct buf *b, const struct sort_value *v)
 void stac_token_put(struct buf *out, const struct item_query *q, const struct sort_value *keys,
                     size_t n, bool backward)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     char check[CHECK + 1], hex[3];
     buf_init(&b, TOKEN_MAX / 2);
     buf_byte(&b, '[');

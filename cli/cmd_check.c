@@ -91,7 +91,7 @@ static enum rc want_due(void *ctx, int64_t src_no, int64_t due_at, struct err *e
 static enum rc keep_triggered(struct check *k)
 {
     struct cli *c = k->c;
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     size_t kept = 0;
     arena_init(&a, SOURCE_MEMORY_MAX);
     for (size_t i = 0; i < k->n_todo; i++) {

@@ -155,7 +155,7 @@ static void print_openapi(void)
 {
     struct arena a;
     struct err err = {0};
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     arena_init(&a, OPENAPI_ARENA_MAX);
     buf_init(&b, RESP_BODY_MAX);
     if (openapi_write(&b, &a, STR(""), &err) == RC_OK)

@@ -44,6 +44,7 @@ static int print_json(struct cli *c, struct report *r, const struct gc_counts *n
     yyjson_mut_obj_add_int(d, root, "files", files);
     yyjson_mut_obj_add_int(d, root, "bytes", bytes);
     yyjson_mut_obj_add_int(d, root, "rows", n->rows);
+    yyjson_mut_obj_add_int(d, root, "feed", n->feed);
     yyjson_mut_obj_add_int(d, root, "young", n->young);
     yyjson_mut_obj_add_val(d, root, "removed", r->rows);
     return cli_print_json(c, d);
@@ -58,6 +59,9 @@ static int print_text(struct cli *c, struct report *r, const struct gc_counts *n
         cli_note(c, "%s %lld %s files, %s\n", dry ? "would remove" : "removed",
                  (long long)n->files[k], gc_kind_name((enum gc_kind)k),
                  human_bytes(n->bytes[k], size));
+    if (n->feed)
+        cli_note(c, "removed %lld entries of the feed, older than feed_retention_days\n",
+                 (long long)n->feed);
     if (n->young)
         cli_note(c, "%lld objects without a row are younger than an hour: they stay until then\n",
                  (long long)n->young);

@@ -123,8 +123,8 @@ static enum rc declare(struct cli *c, const char *url, struct source *ret)
 
 static enum rc build_from_file(struct cli *c, const char *path, struct str *ret)
 {
-    CLEANUP(buf_release) struct buf text;
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(buf_release) struct buf out = {0};
     struct source s;
     struct listing l;
     buf_init(&text, MANIFEST_PAGE_BYTES_MAX);
@@ -278,7 +278,7 @@ static enum rc take_change(void *ctx, enum listing_change change, const struct l
 
 static enum rc read_listing(struct cli *c, const char *path, struct listing *ret)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, LISTING_BYTES_MAX);
     TRY(file_read(path, &text, &c->err));
     enum rc rc = listing_read(&c->arena, buf_view(&text), ret, &c->err);

@@ -55,7 +55,7 @@ static void add_json(struct look *k, const struct source *s, const struct gate *
 
 static void add_row(struct look *k, const struct source *s, const struct gate *g)
 {
-    CLEANUP(buf_release) struct buf why;
+    CLEANUP(buf_release) struct buf why = {0};
     buf_init(&why, 4096);
     for (size_t i = 0; i < g->n; i++)
         buf_printf(&why, "%s%s: %s%s", i ? "; " : "", g->findings[i].reason, g->findings[i].detail,
@@ -69,7 +69,7 @@ static void add_row(struct look *k, const struct source *s, const struct gate *g
 static enum rc decide(void *ctx, const struct source *s, struct err *err)
 {
     struct look *k = ctx;
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct gate_waivers waivers;
     struct gate g;
     const struct gate_view v = {.policy = &k->policy, .source = s, .waivers = &waivers};

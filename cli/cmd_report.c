@@ -63,7 +63,7 @@ static struct row read_row(struct report *r, const struct change *ch, yyjson_val
 static enum rc take(void *ctx, const struct change *ch, struct err *err)
 {
     struct report *r = ctx;
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     yyjson_val *entry, *delta;
     arena_init(&a, JSON_MAX);
     if (ch->finalized_at < r->period.from || ch->finalized_at >= r->period.until)

@@ -26,7 +26,7 @@ static void nap(void)
 /* The request as /admin/rollbacks takes it, for the audit. */
 static enum rc ask(struct cli *c, const char *delta, char id[ROLLBACK_ID_MAX])
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     const char *by = cli_opt(c, "by");
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_val *o = yyjson_mut_obj(d);

@@ -174,7 +174,7 @@ static int print_event_json(struct cli *c, const struct candidate *cand, const c
         json_add_str(d, o, "run_id", run->run_id);
         json_add_str(d, o, "status", run->status);
         json_add_raw(d, o, "qa", run->qa.n ? run->qa : STR("null"));
-        CLEANUP(buf_release) struct buf list;
+        CLEANUP(buf_release) struct buf list = {0};
         buf_init(&list, ENTRY_MAX);
         if (decisions_json(c, run->run_id, &list) != RC_OK)
             return cli_fail(c);

@@ -331,7 +331,7 @@ static void print_health(const struct cli *c, const struct source *s, const stru
     printf("%s%-14s %s%s%s\n", cli_on(c, CLI_BOLD), "health",
            cli_on(c, health_breach(h.state) ? CLI_BAD : CLI_GOOD), health_name(h.state),
            cli_off(c));
-    print_line(c, "", *h.reason ? h.reason : health_text(h.state));
+    print_line(c, "", *h.reason ? h.reason : h.text);
     for (size_t i = 0; i < learned.n; i++)
         print_line(c, i ? "" : "learned", learned.text[i]);
 }

@@ -77,7 +77,7 @@ static int64_t json_row_of(const struct import *im, const char *id, int64_t plac
 
 static int64_t csv_row_of(struct import *im, const char *id, int64_t place)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct csv csv;
     struct csv_record head = {0}, r;
     struct err ignored;

@@ -44,7 +44,7 @@ static enum rc make_folders(const struct tree *t, const char *file, struct err *
     char path[EXPORT_PATH_MAX];
     for (const char *p = file; (p = strchr(p, '/')); p++) {
         snprintf(path, sizeof path, "%.*s", (int)(p - file), file);
-        if (mkdirat(t->at, path, 0755) != 0 && errno != EEXIST)
+        if (mkdirat(t->at, path, 0755) == 0 ? fchmodat(t->at, path, 0755, 0) != 0 : errno != EEXIST)
             return err_set(err, RC_IO, "", "cannot make %s: %s", path, strerror(errno));
     }
     return RC_OK;
@@ -59,6 +59,8 @@ static enum rc put_file(struct tree *t, const char *file, struct str text, struc
 {
     TRY(make_folders(t, file, err));
     int fd = openat(t->at, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        (void)fchmod(fd, 0644); /* it is public, and a web server is often somebody else */
     bool whole = fd >= 0 && fd_write_all(fd, text);
     if (fd < 0 || close(fd) != 0 || !whole)
         return err_set(err, RC_IO, "", "cannot write %s: %s", file, strerror(errno));
@@ -122,7 +124,7 @@ static enum rc put_pages(struct tree *t, const char *path, const char *query, co
     char file[EXPORT_PATH_MAX], ask_for[EXPORT_PATH_MAX];
     snprintf(ask_for, sizeof ask_for, "%s", query);
     for (int page = 1; ask_for[0] || page == 1; page++) {
-        CLEANUP(answer_release) struct answer a;
+        CLEANUP(answer_release) struct answer a = {0};
         TRY(ask(t, &a, DOC_MEMORY, path, ask_for, err));
         if (page == 1)
             snprintf(file, sizeof file, "%s%s", name, suffix);
@@ -210,7 +212,7 @@ static enum rc put_stac(struct tree *t, struct str path, struct err *err)
     /* Its name is taken first: a document that led back to itself would end here. */
     TRY(put_file(t, file, STR(""), err));
     t->n.files++;
-    CLEANUP(answer_release) struct answer a;
+    CLEANUP(answer_release) struct answer a = {0};
     TRY(ask(t, &a, DOC_MEMORY, from, "", err));
     TRY(count_kind(t, str_of(from), err));
     buf_init(&out, RESP_BODY_MAX);
@@ -244,7 +246,7 @@ static enum rc put_lines(struct tree *t, const struct answer *a, struct err *err
 {
     struct str rest = buf_view(&a->w.body), line;
     while (str_next(&rest, '\n', &line)) {
-        CLEANUP(arena_release) struct arena memory;
+        CLEANUP(arena_release) struct arena memory = {0};
         yyjson_val *entry = NULL;
         if (line.n == 0)
             continue;
@@ -261,7 +263,7 @@ static enum rc put_feed(struct tree *t, struct err *err)
     TRY(put_file(t, "changes.ndjson", STR(""), err));
     t->n.files++;
     for (int64_t before = -1; before < t->n.changes;) {
-        CLEANUP(answer_release) struct answer a;
+        CLEANUP(answer_release) struct answer a = {0};
         before = t->n.changes;
         TRY(ask(t, &a, DOC_MEMORY, "/changes", query, err));
         TRY(put_lines(t, &a, err));
@@ -350,7 +352,7 @@ static enum rc take_name(const char *partial, const char *dir, bool there, struc
 
 static enum rc fill(struct tree *t, const char *partial, struct err *err)
 {
-    if (mkdir(partial, 0755) != 0)
+    if (mkdir(partial, 0755) != 0 || chmod(partial, 0755) != 0)
         return err_set(err, RC_IO, "", "cannot make %s: %s", partial, strerror(errno));
     t->at = open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->at < 0)

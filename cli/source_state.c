@@ -40,7 +40,7 @@ yyjson_mut_val *health_json(yyjson_mut_doc *d, const struct health *h)
     yyjson_mut_val *o = yyjson_mut_obj(d);
     json_add_str(d, o, "state", health_name(h->state));
     yyjson_mut_obj_add_bool(d, o, "breach", health_breach(h->state));
-    json_add_str(d, o, "text", health_text(h->state));
+    json_add_str(d, o, "text", h->text);
     json_add_str(d, o, "reason", *h->reason ? h->reason : NULL);
     return o;
 }

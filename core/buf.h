@@ -19,8 +19,8 @@ struct buf {
 };
 
 void buf_init(struct buf *b, size_t max);
-void buf_clear(struct buf *b); /* empty again, memory and max kept, failure forgotten */
-void buf_release(struct buf *b);
+void buf_clear(struct buf *b);   /* empty again, memory and max kept, failure forgotten */
+void buf_release(struct buf *b); /* also of {0}, which takes no byte */
 
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_str(struct buf *b, struct str s);

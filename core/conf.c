@@ -211,7 +211,7 @@ static enum rc load_text(struct arena *a, struct str text, const char *what, str
 
 enum rc conf_load(struct arena *a, const char *path, struct conf *ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, FILE_MAX);
     enum rc rc = file_read(path, &text, err);
     return rc == RC_OK ? load_text(a, buf_view(&text), path, ret, err) : rc;
@@ -261,7 +261,7 @@ void conf_sample(struct buf *out)
 /* The value as JSON text on the arena, NULL when memory ran out. */
 static const char *value_text(struct arena *a, const struct conf *c, const struct setting *s)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, FILE_MAX);
     put_value(&b, c, s);
     return buf_rc(&b) == RC_OK ? arena_str(a, buf_view(&b)) : NULL;
@@ -334,8 +334,8 @@ static enum rc checked_json(struct arena *a, const struct setting *s, const char
 {
     struct conf scratch;
     yyjson_val *alone;
-    CLEANUP(buf_release) struct buf value;
-    CLEANUP(buf_release) struct buf doc;
+    CLEANUP(buf_release) struct buf value = {0};
+    CLEANUP(buf_release) struct buf doc = {0};
     buf_init(&value, FILE_MAX);
     buf_init(&doc, FILE_MAX);
     put_typed(&value, s, str_trim(str_of(typed)));
@@ -356,8 +356,8 @@ static enum rc set_in_file(struct arena *a, const char *path, const struct setti
                            const char *json, struct err *err)
 {
     struct conf scratch;
-    CLEANUP(buf_release) struct buf before;
-    CLEANUP(buf_release) struct buf after;
+    CLEANUP(buf_release) struct buf before = {0};
+    CLEANUP(buf_release) struct buf after = {0};
     buf_init(&before, FILE_MAX);
     buf_init(&after, FILE_MAX);
     enum rc rc = file_read(path, &before, err);
@@ -375,7 +375,7 @@ enum rc conf_set_file(const char *path, const char *name, const char *value, str
 {
     const struct setting *s = find(str_of(name));
     const char *json;
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     arena_init(&a, 16 * (size_t)FILE_MAX);
     if (!s)
         return unknown(str_of(name), RC_NOT_FOUND, err);

@@ -89,23 +89,37 @@ static enum rc lex_number(struct parser *p)
 }
 
 /* 'it''s' and 'it\'s'; "a ""name""". */
+static bool is_escape(struct str s, size_t i, char quote)
+{
+    bool may = s.p[i] == quote || (s.p[i] == '\\' && quote == '\'');
+    return may && i + 1 < s.n && s.p[i + 1] == quote;
+}
+
+/* Where the quote that s begins with is closed; 0: nowhere. */
+static size_t closing(struct str s, char quote)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        if (is_escape(s, i, quote))
+            i++;
+        else if (s.p[i] == quote)
+            return i;
+    }
+    return 0;
+}
+
 static enum rc lex_quoted(struct parser *p, char quote)
 {
-    char *out = arena_alloc(p->b.a, p->rest.n);
-    size_t n = 0, i = 1;
+    size_t n = 0, end = closing(p->rest, quote);
+    if (end == 0)
+        return err_set(p->b.err, RC_INVALID, CQL2_FIELD, "a quote (%c) is not closed", quote);
+    char *out = arena_alloc(p->b.a, end); /* not the rest: a list of texts would cost its square */
     if (!out)
         return err_set(p->b.err, RC_NOMEM, "", "no memory for a filter");
-    for (;; i++) {
-        if (i >= p->rest.n)
-            return err_set(p->b.err, RC_INVALID, CQL2_FIELD, "a quote (%c) is not closed", quote);
-        char c = p->rest.p[i], next = i + 1 < p->rest.n ? p->rest.p[i + 1] : 0;
-        if (c == quote && next != quote)
-            break;
-        if ((c == quote || (c == '\\' && quote == '\'')) && next == quote)
-            c = p->rest.p[++i];
-        out[n++] = c;
+    for (size_t i = 1; i < end; i++) {
+        i += is_escape(p->rest, i, quote);
+        out[n++] = p->rest.p[i];
     }
-    take(p, i + 1, quote == '"' ? QUOTED : STRING);
+    take(p, end + 1, quote == '"' ? QUOTED : STRING);
     p->t.s = (struct str){out, n};
     return RC_OK;
 }

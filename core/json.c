@@ -104,7 +104,7 @@ enum rc json_parse(struct arena *a, struct str text, unsigned flags, const char 
 enum rc json_parse_file(struct arena *a, const char *path, unsigned flags, yyjson_val **ret,
                         struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, JSON_MAX);
     enum rc rc = file_read(path, &text, err);
     if (rc != RC_OK)

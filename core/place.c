@@ -85,7 +85,7 @@ enum rc place_done(struct place *g, struct err *err)
 static enum rc add_position(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
     yyjson_val *x = yyjson_arr_get(v, 0), *y = yyjson_arr_get(v, 1);
-    if (!yyjson_is_num(x) || !yyjson_is_num(y) || yyjson_arr_size(v) > 4)
+    if (!yyjson_is_num(x) || !yyjson_is_num(y) || yyjson_arr_size(v) > 3)
         return err_set(err, RC_INVALID, FIELD, "a position is not a list of 2 or 3 numbers");
     return place_add(a, g, yyjson_get_num(x), yyjson_get_num(y), err);
 }

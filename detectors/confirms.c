@@ -68,7 +68,7 @@ static enum rc begin(struct confirms *c, struct err *err)
 
 static void name_source(const struct confirms *c, char name[SOURCE_LOG_NAME_MAX])
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct source s;
     struct err ignored;
     name[0] = '\0';

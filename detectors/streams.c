@@ -64,7 +64,7 @@ struct streams {
 /* Does the document in data say what the source waits for? */
 static bool says_expected(const struct stream *s, struct str data)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct err ignored;
     yyjson_val *doc;
     char found[CHECK_CURSOR_MAX];
@@ -308,7 +308,7 @@ static enum rc record(struct stream *s, bool up, struct err *err)
 
 static enum rc record_beyond(struct streams *all, int64_t src_no, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct source s = {0};
     arena_init(&a, SOURCE_MEMORY_MAX);
     enum rc rc = source_by_no(all->ledger, &a, src_no, &s, err);

@@ -34,7 +34,7 @@ static enum rc fail(struct err *err, const char *doing, const char *path)
 /* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL: no memory. */
 static const char *plain(struct arena *a, const char *text)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, RUN_MEMORY_MAX);
     for (const char *p = text; *p; p++) {
         if ((unsigned char)*p < ' ') /* a new line would begin a block */

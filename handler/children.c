@@ -457,7 +457,7 @@ static enum rc set_child(struct family *f, struct arena *a, const struct source 
 
 static enum rc set_each(void *ctx, const struct source *child, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
     return set_child(ctx, &a, child, err);
 }

@@ -477,7 +477,7 @@ static enum inspect_problem unread(yyjson_val *report)
 static enum rc find_pairs(struct compare *c, struct str old, struct str now, inspect_reader *reader,
                           struct err *err)
 {
-    CLEANUP(buf_release) struct buf x, y;
+    CLEANUP(buf_release) struct buf x = {0}, y = {0};
     yyjson_val *then, *after;
     buf_init(&x, INSPECT_REPORT_MAX);
     buf_init(&y, INSPECT_REPORT_MAX);
@@ -497,7 +497,7 @@ static enum rc find_pairs(struct compare *c, struct str old, struct str now, ins
 static enum rc keep_features(struct side *s, struct str bytes, const struct inspect_options *o,
                              inspect_reader *reader, struct err *err)
 {
-    CLEANUP(buf_release) struct buf unused;
+    CLEANUP(buf_release) struct buf unused = {0};
     buf_init(&unused, INSPECT_REPORT_MAX);
     return inspect_features(bytes, o, reader, keep, s, &unused, err);
 }

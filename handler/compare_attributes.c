@@ -23,7 +23,7 @@ static yyjson_mut_val *text_json(yyjson_mut_doc *d, struct str s)
 /* Scalars as they are; the rest as the beginning of its JSON. */
 static yyjson_mut_val *value_json(yyjson_mut_doc *d, yyjson_val *v)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     struct err why;
     buf_init(&b, JSON_MAX);
     if (!v)

@@ -37,7 +37,7 @@ static enum rc change(const struct declare *d, struct arena *a, const struct sou
 enum rc declare_source(const struct declare *d, struct source *s, int64_t now, struct declared *ret,
                        struct err *err)
 {
-    CLEANUP(arena_release) struct arena a; /* of its own: an import stores a million */
+    CLEANUP(arena_release) struct arena a = {0}; /* of its own: an import stores a million */
     struct source before;
     arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
     *ret = (struct declared){0};

@@ -47,7 +47,7 @@ static void checksum_text(struct str canonical, char out[CHECKSUM_MAX])
 
 enum rc delta_seal(yyjson_mut_doc *d, yyjson_mut_val *o, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canonical;
+    CLEANUP(buf_release) struct buf canonical = {0};
     char text[CHECKSUM_MAX];
     buf_init(&canonical, DELTA_MAX);
     if (json_doc_rc(d) != RC_OK)
@@ -63,7 +63,7 @@ enum rc delta_seal(yyjson_mut_doc *d, yyjson_mut_val *o, struct err *err)
 /* Foreign text: a control character could be the mark of the base URL (core/json.h). */
 static yyjson_mut_val *clean_text(yyjson_mut_doc *d, yyjson_val *text)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, DELTA_MAX);
     const char *p = yyjson_get_str(text), *end = p + yyjson_get_len(text);
     for (; p < end; p++)
@@ -285,8 +285,8 @@ enum rc delta_render(struct arena *a, const struct facts *f, struct str *ret, st
 
 enum rc delta_check(struct str manifest, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
-    CLEANUP(buf_release) struct buf canonical;
+    CLEANUP(arena_release) struct arena a = {0};
+    CLEANUP(buf_release) struct buf canonical = {0};
     char text[CHECKSUM_MAX];
     yyjson_val *root;
     arena_init(&a, 8 * DELTA_MAX);

@@ -8,12 +8,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/lock.h"
 #include "handler/artifacts.h"
 #include "handler/store.h"
 #include "handler/work.h"
 #include "ledger/artifact.h"
+#include "ledger/publish.h"
 
 struct sweep {
     struct ledger *l;
@@ -227,8 +229,11 @@ enum rc gc(struct ledger *l, const struct instance *inst, int64_t now, bool dry_
 {
     struct sweep s = {.l = l, .inst = inst, .now = now, .dry = dry_run, .fn = fn, .ctx = ctx};
     CLEANUP(fd_close) int lock = -1;
+    int64_t days = inst->conf.feed_retention_days;
     TRY(gc_lock(inst, &lock, err));
     TRY(sweep(&s, err));
+    if (days > 0 && !dry_run)
+        TRY(feed_forget(l, now - days * DAY_MS, now, &s.n.feed, err));
     *ret = s.n;
     return RC_OK;
 }

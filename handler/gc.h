@@ -15,7 +15,8 @@
  *   3. What is younger than GC_AGE_MS stays. That is a courtesy, so that running jobs need not start
  *      anew; safety does not rest on clocks.
  *   4. Names that are not ours are not touched. A dry run removes nothing.
- *   5. One gc or backup at a time (run/keep.lock).
+ *   5. Of the feed go public rows alone, and only where feed_retention_days says so.
+ *   6. One gc or backup at a time (run/keep.lock).
  * Called by `freshet gc`.
  */
 #ifndef FRESHET_HANDLER_GC_H
@@ -31,6 +32,7 @@ const char *gc_kind_name(enum gc_kind k); /* "object" */
 struct gc_counts {
     int64_t files[GC_KINDS], bytes[GC_KINDS];
     int64_t rows;  /* of artifacts that nothing named */
+    int64_t feed;  /* entries of the feed that were older than it keeps */
     int64_t young; /* objects without a row that are left: younger than an hour */
 };
 /* Told of every file that goes; path is relative to the instance. */

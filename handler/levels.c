@@ -47,7 +47,7 @@ static enum rc apply(struct ledger *l, struct arena *a, const struct instance *i
 enum rc levels_apply(struct ledger *l, const struct instance *inst, int64_t now, struct err *err)
 {
     for (;;) {
-        CLEANUP(arena_release) struct arena a;
+        CLEANUP(arena_release) struct arena a = {0};
         struct level_order o;
         arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
         enum rc rc = level_next(l, &o, err); /* a look without the lock: mostly there is nothing */

@@ -17,6 +17,7 @@
 #include "core/log.h"
 #include "handler/work.h"
 #include "ledger/pause.h"
+#include "ledger/publish.h"
 #include "ledger/push.h"
 
 #define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
@@ -81,13 +82,26 @@ static int64_t wait_ms(const struct handler *h, int64_t next, bool settling)
     return due < wait ? due : wait;
 }
 
+/* Entries of the feed past their time. A second handler finds nothing left to do. */
+static enum rc forget_feed(struct handler *h, struct err *err)
+{
+    int64_t days = h->inst.conf.feed_retention_days, now = clock_now(), gone = 0;
+    if (days == 0)
+        return RC_OK;
+    TRY(feed_forget(h->ledger, now - days * DAY_MS, now, &gone, err));
+    if (gone > 0)
+        log_event(LOG_INFO, "feed.forgot", LOG_I("entries", gone));
+    return RC_OK;
+}
+
 /* Ids of deliveries (ledger/push.h) and pauses of hosts whose time is over go once an hour, when there is
- * nothing else to do. */
+ * nothing else to do; and what the feed no longer keeps. */
 static enum rc forget(struct handler *h, struct err *err)
 {
     if (h->forgot_at && clock_mono() - h->forgot_at < FORGET_EVERY_MS)
         return RC_OK;
     h->forgot_at = clock_mono();
+    TRY(forget_feed(h, err));
     TRY(pause_forget(h->ledger, clock_now(), err));
     return push_forget(h->ledger, clock_now(), err);
 }

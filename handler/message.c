@@ -127,8 +127,8 @@ enum rc message_body(struct arena *a, const struct instance *inst, enum subscrib
                      const struct notice *n, const struct source *s,
                      const struct notice_entry *entry, struct str *ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf b;
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf b = {0};
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&b, BODY_MAX);
     buf_init(&text, BODY_MAX);
     if (f == NOTIFY_STANDARD) {
@@ -143,7 +143,7 @@ enum rc message_body(struct arena *a, const struct instance *inst, enum subscrib
 enum rc message_test_body(struct arena *a, enum subscriber_format f, const char *id, int64_t now,
                           struct str *ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     char at[TIME_MAX];
     buf_init(&b, BODY_MAX);
     time_format(now, at);
@@ -162,7 +162,7 @@ enum rc message_test_body(struct arena *a, enum subscriber_format f, const char 
 enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct str body,
                      char out[MESSAGE_SIGNATURE_MAX])
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     struct str s = str_of(secret);
     struct sha256 mac;
     uint8_t key[KEY_MAX];
@@ -256,7 +256,7 @@ static enum rc check_address(struct arena *a, const struct instance *inst,
 
 enum rc message_check(const struct instance *inst, const struct subscriber *s, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     const char *signature = NULL;
     struct err why = {0};
     arena_init(&a, BODY_MAX);

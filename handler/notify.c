@@ -537,7 +537,7 @@ static enum rc run_test(struct arena *a, struct fetch *engine, const struct inst
 enum rc notify_test(const struct instance *inst, const struct subscriber *s,
                     struct notify_answer *ret, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct fetch *engine = NULL;
     *ret = (struct notify_answer){0};
     arena_init(&a, MESSAGE_MEMORY_MAX);

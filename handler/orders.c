@@ -86,7 +86,7 @@ static enum rc apply_next(struct ledger *l, struct arena *a, const struct instan
 enum rc orders_apply(struct ledger *l, const struct instance *inst, int64_t now, struct err *err)
 {
     for (;;) {
-        CLEANUP(arena_release) struct arena a;
+        CLEANUP(arena_release) struct arena a = {0};
         struct order o;
         struct err none;
         arena_init(&a, SOURCE_CHANGE_MEMORY_MAX);
@@ -122,7 +122,7 @@ static enum rc replay(struct ledger *l, struct arena *a, const struct instance *
 enum rc orders_replay(struct ledger *l, const struct instance *inst, orders_tick_fn *tick,
                       void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(fd_close) int lock = -1;
     struct replay_request r;
     struct err none;

@@ -86,7 +86,7 @@ static enum rc drain_notices(struct ledger *l, const struct instance *inst,
 enum rc outbox_drain(struct ledger *l, const struct instance *inst, struct outbox_counts *ret,
                      struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct fetch *engine = NULL;
     const struct outbox_env env = {l, inst, &a, &engine};
     bool more = true;

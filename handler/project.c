@@ -70,7 +70,7 @@ static enum rc look(struct ledger *l, struct arena *a, const struct instance *in
 static enum rc add_triggers(yyjson_mut_doc *d, yyjson_mut_val *o, const struct source *s,
                             struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, JSON_MAX);
     if (s->declared_triggers)
         TRY(json_canon(&text, s->declared_triggers, err));
@@ -236,7 +236,7 @@ static enum rc project(struct ledger *l, struct arena *a, const struct instance 
 enum rc project_source(struct ledger *l, const struct instance *inst, const struct source *s,
                        int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     arena_init(&a, PROJECT_MEMORY_MAX);
     return project(l, &a, inst, s, (struct str){0}, PUBLISH_OVER, now, err);
 }
@@ -257,7 +257,7 @@ enum rc project_describe(struct arena *a, const struct instance *inst, const str
 enum rc project_mend_source(struct ledger *l, const struct instance *inst, const struct source *s,
                             struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     arena_init(&a, PROJECT_MEMORY_MAX);
     return project(l, &a, inst, s, (struct str){0}, PUBLISH_MEND, 0, err);
 }
@@ -338,7 +338,7 @@ enum rc project_mend_change(struct ledger *l, struct arena *a, const struct sour
 enum rc project_all_of_source(struct ledger *l, const struct instance *inst, const struct source *s,
                               int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct again g = {.l = l, .s = s, .now = now, .a = &a};
     arena_init(&a, PROJECT_MEMORY_MAX);
     TRY(publish_nothing(l, s->no, now, err));

@@ -57,7 +57,7 @@ static enum rc parse_row(struct arena *a, struct str line, int64_t n, struct rep
 
 static enum rc each_of_file(const char *path, replay_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(line_free) char *line = NULL;
     size_t room = 0;
     ssize_t n;

@@ -52,7 +52,7 @@ static enum rc record(struct replay *p, const struct replay_row *r, struct err *
 /* The member "spec" of a row, or the row itself, as the ledger has it. */
 static enum rc read_spec(struct replay *p, yyjson_val *spec, struct source *s, struct err *err)
 {
-    CLEANUP(buf_release) struct buf canon;
+    CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(json_canon(&canon, spec, err));
     const char *text = arena_str(&p->arena, buf_view(&canon));

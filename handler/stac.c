@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "handler/uri.h"
+#include "ledger/license.h"
 
 #define EXT "https://stac-extensions.github.io/"
 #define GEOJSON_TYPE "application/geo+json"
@@ -60,14 +61,15 @@ static void add_place(yyjson_mut_doc *d, yyjson_mut_val *o, const struct validat
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* href is a base mark and a printf'd path. */
+/* href is a base mark and a printf'd path; type may be NULL. */
 static void add_link(yyjson_mut_doc *d, yyjson_mut_val *links, const char *rel, const char *type,
                      yyjson_mut_val *href)
 {
     yyjson_mut_val *l = yyjson_mut_arr_add_obj(d, links);
     json_add_str(d, l, "rel", rel);
     yyjson_mut_obj_add_val(d, l, "href", href);
-    json_add_str(d, l, "type", type);
+    if (type)
+        json_add_str(d, l, "type", type);
 }
 
 static yyjson_mut_val *item_href(yyjson_mut_doc *d, const char *collection, const char *item)
@@ -78,6 +80,21 @@ static yyjson_mut_val *item_href(yyjson_mut_doc *d, const char *collection, cons
 static yyjson_mut_val *collection_href(yyjson_mut_doc *d, const char *collection)
 {
     return json_fmt(d, JSON_BASE "/stac/collections/%s", collection);
+}
+
+/* Of a licence that is no SPDX identifier: its address, or the source, which has its words. */
+static void add_license_link(yyjson_mut_doc *d, yyjson_mut_val *l, const struct source *s)
+{
+    bool address =
+        strncmp(s->license, "https://", 8) == 0 || strncmp(s->license, "http://", 7) == 0;
+    if (!*s->license || license_spdx(s->license))
+        return;
+    if (address) {
+        add_link(d, l, "license", NULL, yyjson_mut_strcpy(d, s->license));
+        return;
+    }
+    add_link(d, l, "license", JSON_TYPE, json_fmt(d, JSON_BASE "/sources/%s", s->id));
+    json_add_str(d, yyjson_mut_arr_get_last(l), "title", s->license);
 }
 
 static void add_item_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f,
@@ -93,6 +110,7 @@ static void add_item_links(yyjson_mut_doc *d, yyjson_mut_val *o, const struct fa
         add_link(d, l, "predecessor-version", GEOJSON_TYPE, item_href(d, c, f->prev_item_id));
     add_link(d, l, "delta", JSON_TYPE, json_fmt(d, JSON_BASE "/deltas/%s", f->delta_id));
     add_link(d, l, "via", f->to.media_type, yyjson_mut_strcpy(d, uri));
+    add_license_link(d, l, f->source);
 }
 
 /* ---- the item -------------------------------------------------------------------------------- */
@@ -119,12 +137,11 @@ static void add_detection(yyjson_mut_doc *d, yyjson_mut_val *p, const struct fac
     json_add_str(d, p, "kfm:change_detection:idempotency_key", key);
 }
 
-/* STAC takes an SPDX identifier; anything else is "other" and told by the source's description. */
+/* STAC takes an SPDX identifier; anything else is "other", and a link tells it. */
 static const char *license_id(const char *license)
 {
-    size_t plain =
-        strspn(license, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_");
-    return license[plain] ? "other" : license;
+    const char *id = license_spdx(license);
+    return id ? id : "other";
 }
 
 static void add_properties(yyjson_mut_doc *d, yyjson_mut_val *o, const struct facts *f)

@@ -284,7 +284,7 @@ enum rc subscribers_parse(struct arena *a, struct str text, struct subscribers *
 enum rc subscribers_load(struct arena *a, const struct instance *inst, struct subscribers *ret,
                          struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     char *path = instance_path(a, inst, NOTIFY_FILE);
     buf_init(&text, FILE_MAX);
     if (!path)

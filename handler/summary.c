@@ -73,7 +73,7 @@ static enum rc digest_schema(yyjson_val *report, char out[SHA256_HEX], struct er
 {
     yyjson_val *layers = yyjson_obj_get(report, "layers"), *v;
     yyjson_val *bands = yyjson_obj_get(yyjson_obj_get(report, "raster"), "bands");
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     struct sha256 sha;
     size_t i, n;
     buf_init(&text, INSPECT_REPORT_MAX);

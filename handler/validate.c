@@ -272,7 +272,7 @@ enum rc validate(struct arena *a, int fd, int64_t size, const struct expectation
                  const struct summary *now, const struct summary *before, struct validation *ret,
                  struct err *err)
 {
-    CLEANUP(arena_release) struct arena work;
+    CLEANUP(arena_release) struct arena work = {0};
     struct view v = {.expect = e, .size = size, .now = now, .before = before};
     arena_init(&work, PARSE_MEMORY_MAX);
     TRY(look(&work, fd, &v, err));

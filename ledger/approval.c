@@ -80,7 +80,7 @@ enum rc approval_person(struct ledger *l, const struct policy *policy, const str
 static enum rc check_person(struct ledger *l, const struct approval_ask *ask,
                             const struct subject *x, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct source s;
     arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(source_by_no(l, &a, x->src_no, &s, err));
@@ -155,7 +155,7 @@ enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_
 
 enum rc approval_each(struct ledger *l, int64_t max, waiting_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 20);

@@ -5,7 +5,7 @@
 enum rc approval_log(struct ledger *l, const char *word, int64_t src, const char *event_id,
                      const char *reviewer, const char *note, int64_t now, struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, 1u << 16);
     buf_puts(&body, "{\"note\":");
     json_put_str(&body, str_of(note));

@@ -111,7 +111,7 @@ static enum rc sweep(struct ledger *l, struct arena *a, struct sweep *w, struct 
 
 enum rc breach_sweep(struct ledger *l, int64_t now, int64_t *ret_n, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct sweep w = {.now = now};
     arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(sweep(l, &a, &w, err));

@@ -282,6 +282,10 @@ static int bind_one(sqlite3_stmt *s, int i, char type, sqlite3_destructor_type k
         int64_t t = va_arg(*ap, int64_t);
         return t < 0 ? sqlite3_bind_null(s, i) : sqlite3_bind_int64(s, i, t);
     }
+    case 'o': {
+        int64_t t = va_arg(*ap, int64_t);
+        return t == INT64_MIN ? sqlite3_bind_null(s, i) : sqlite3_bind_int64(s, i, t);
+    }
     case 't': {
         const char *z = va_arg(*ap, const char *);
         return z ? sqlite3_bind_text(s, i, z, -1, keep) : sqlite3_bind_null(s, i);

@@ -30,7 +30,7 @@ enum rc dead_source(struct ledger *l, const char *event_id, int64_t *ret_src, st
 enum rc dead_each_run(struct ledger *l, int64_t cand_no, dead_run_fn *fn, void *ctx,
                       struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 16);
@@ -63,7 +63,7 @@ static enum rc refuse_late(struct ledger *l, const struct candidate *c, struct e
 static enum rc record(struct ledger *l, const struct dead_decision *d, int64_t src_no, int64_t now,
                       struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, 8 * DEAD_REASON_MAX);
     buf_puts(&body, "{\"by\":");
     json_put_str(&body, str_of(d->by));
@@ -98,7 +98,7 @@ static enum rc decide(struct ledger *l, struct arena *a, const struct dead_decis
 
 enum rc dead_decide(struct ledger *l, const struct dead_decision *d, int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     size_t n = d->drop ? str_trim(str_of(d->drop)).n : 1;
     if (n == 0 || n > DEAD_REASON_MAX)
         return err_set(err, RC_INVALID, "reason", "must have 1 to %d bytes", DEAD_REASON_MAX);

@@ -15,7 +15,7 @@ enum rc decision_add(struct ledger *l, const struct decision *d, struct err *err
 enum rc decision_each(struct ledger *l, const char *run_id, decision_fn *fn, void *ctx,
                       struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 20);
@@ -56,7 +56,7 @@ static enum rc check_waiver(const struct waiver *w, int64_t now, struct err *err
 static enum rc record_waiver(struct ledger *l, const struct waiver *w, const char *ref, int64_t now,
                              struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, JSON_MAX);
     buf_printf(&body, "{\"expires_at\":%lld,\"note\":", (long long)w->expires_at);
     json_put_str(&body, str_of(w->note));
@@ -122,7 +122,7 @@ enum rc waiver_revoke(struct ledger *l, int64_t no, const char *by, const char *
 enum rc waiver_each(struct ledger *l, int64_t src_no, int64_t live_at, waiver_fn *fn, void *ctx,
                     struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 20);

@@ -61,7 +61,7 @@ static enum rc add(struct ledger *l, const struct news *n, int64_t now, char ret
 static enum rc record(struct ledger *l, const struct news *n, bool absorbed, int64_t now,
                       const char *event, struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     char hex[SHA256_HEX] = "";
     buf_init(&body, 1u << 16);
     if (n->sha)

@@ -30,7 +30,6 @@ enum health_state {
     HEALTH_COUNT
 };
 const char *health_name(enum health_state s);
-const char *health_text(enum health_state s); /* a sentence */
 bool health_breach(enum health_state s);
 
 /* Times -1 when absent. */
@@ -46,6 +45,7 @@ struct health_facts {
 };
 struct health {
     enum health_state state;
+    const char *text; /* a sentence for people, true also of a template */
     /* A sentence with the numbers; "" when retired, or ok and nothing more to say. */
     char reason[160];
 };

@@ -158,7 +158,7 @@ enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event, 
 
 static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct candidate c;
     arena_init(&a, 1 << 16);
     TRY(inbox_get(l, &a, no, &c, err));

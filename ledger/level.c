@@ -9,7 +9,7 @@ static enum rc record_asked(struct ledger *l, int64_t src_no, const char *id, en
                             enum level to, const char *by, const char *note, int64_t now,
                             struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, JSON_MAX);
     buf_puts(&body, "{\"by\":");
     json_put_str(&body, str_of(by));

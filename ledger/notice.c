@@ -106,7 +106,7 @@ enum rc delivery_each_dead(struct ledger *l, const char *subscriber, int64_t max
 
 enum rc delivery_each(struct ledger *l, delivery_stats_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 16);

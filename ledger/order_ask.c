@@ -7,7 +7,7 @@
 static enum rc record(struct ledger *l, const struct order_ask *ask, const char *id, int64_t now,
                       struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, 1u << 16);
     buf_puts(&body, "{\"by\":");
     json_put_str(&body, str_of(ask->by->name));

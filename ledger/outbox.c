@@ -73,7 +73,7 @@ enum rc outbox_revive(struct ledger *l, int64_t now, int64_t *ret_n, struct err 
 
 enum rc outbox_each(struct ledger *l, outbox_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 16);

@@ -2,6 +2,7 @@
 #include "ledger/policy.h"
 
 #include "core/file.h"
+#include "ledger/license.h"
 #include "ledger/public.h"
 #include "ledger/query.h"
 
@@ -57,15 +58,7 @@ const char *policy_field_name(enum policy_field f)
 
 bool policy_spdx(const char *license)
 {
-    static const char *const known[] = {
-#define X(id) id,
-#include "ledger/licenses.def"
-#undef X
-    };
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcasecmp(known[i], license) == 0)
-            return true;
-    return false;
+    return license_spdx(license) != NULL;
 }
 
 bool policy_same_person(const char *a, const char *b)
@@ -367,7 +360,7 @@ enum rc policy_parse(struct arena *a, struct str text, sha256_fn *hash, struct p
 enum rc policy_load(struct arena *a, const char *dir, sha256_fn *hash, struct policy *ret,
                     struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     char *path = arena_printf(a, "%s/" POLICY_FILE, dir);
     buf_init(&text, FILE_MAX);
     if (!path)

@@ -117,7 +117,8 @@ static const enum stmt_id by_source[] = {Q_R_CHANGES_UP_OF, Q_R_CHANGES_DOWN_OF,
 static enum rc open_filtered(struct ledger *l, const struct public_change_query *q, bool count,
                              int64_t after, struct query *ret, struct err *err)
 {
-    static const struct public_change_filter none = {.from = -1, .until = -1, .unexpected = -1};
+    static const struct public_change_filter none = {
+        .from = PUBLIC_OPEN, .until = PUBLIC_OPEN, .unexpected = -1};
     const struct public_change_filter *f = q->filter ? q->filter : &none;
     const enum stmt_id *by = q->n_sources ? by_source : q->n_collections ? by_collection : by_none;
     bool bounded = by == by_none && !count && !q->descending;
@@ -125,7 +126,7 @@ static enum rc open_filtered(struct ledger *l, const struct public_change_query 
     for (int i = 0; i < 4; i++)
         box[i] = f->has_bbox ? f->bbox[i] : NAN; /* which SQLite takes for NULL */
     TRY(query_open(l, by[2 * count + q->descending], ret, err,
-                   bounded ? "imttttmmmddddi" : "imttttmmmdddd", after, count ? -1 : q->limit,
+                   bounded ? "imttttoomddddi" : "imttttoomdddd", after, count ? -1 : q->limit,
                    q->n_sources ? f->collections : NULL, f->types, f->classes, f->detectors,
                    f->from, f->until, (int64_t)f->unexpected, box[0], box[1], box[2], box[3],
                    q->until ? q->until : INT64_MAX));

@@ -38,12 +38,14 @@ typedef enum rc public_change_fn(void *ctx, const struct public_change *c, struc
 MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
                                      struct public_change *ret, struct err *err);
 #define PUBLIC_LIST_MAX 16 /* sources or collections in one filter: each is one index range */
+#define PUBLIC_OPEN INT64_MIN
 /* What a row must have. Lists are as in ",one,two,"; NULL asks nothing. What a level withholds matches
  * no filter. */
 struct public_change_filter {
     const char *collections, *types, *classes, *detectors;
-    int64_t from, until; /* of finalized_at, both inclusive; -1: open */
-    int unexpected;      /* -1: either */
+    int64_t from,
+        until;      /* of finalized_at, both inclusive, also before 1970; PUBLIC_OPEN: no end */
+    int unexpected; /* -1: either */
     bool has_bbox;
     double bbox[4]; /* west > east: over the antimeridian */
 };

@@ -356,13 +356,15 @@ enum rc public_collection_from(struct ledger *l, int64_t offset, int64_t limit,
     return hand_out(l, &q, fn, ctx, err);
 }
 
-/* A collection whose span is not known says "the world, always", and is found as such. */
+/* Items without a place may be anywhere; where there are no items, nothing is anywhere, at no time. */
 static void collection_conditions(struct compose *c, const struct collection_query *q)
 {
     compose_sql(c,
                 " FROM public_collections c LEFT JOIN public_extents e USING (collection) WHERE 1");
     any_word(c, "(doc ->> '$.title') || ' ' || (doc ->> '$.description') || ' ' || c.collection",
              q->words, q->n_words);
+    if (q->area || q->from.n || q->until.n)
+        compose_sql(c, " AND items > 0");
     if (q->area) {
         compose_sql(
             c, " AND geom_meets(coalesce(west, -180), coalesce(south, -90), coalesce(east, 180),"
@@ -371,11 +373,11 @@ static void collection_conditions(struct compose *c, const struct collection_que
         compose_sql(c, ")");
     }
     if (q->from.n) {
-        compose_sql(c, " AND coalesce(last, '~') >= ");
+        compose_sql(c, " AND last >= ");
         compose_text(c, q->from);
     }
     if (q->until.n) {
-        compose_sql(c, " AND coalesce(first, '') <= ");
+        compose_sql(c, " AND first <= ");
         compose_text(c, q->until);
     }
 }

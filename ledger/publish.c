@@ -2,6 +2,7 @@
  * caller's transaction and stamps its rows with the transaction's generation. */
 #include "ledger/publish.h"
 
+#include "core/clock.h"
 #include "ledger/query.h"
 
 enum rc publish_facts(struct ledger *l, struct arena *a, int64_t src_no, struct public_facts *ret,
@@ -130,4 +131,34 @@ enum rc publish_withheld(struct ledger *l, const struct publication *p, struct e
     if (!r->entry.n || !r->item.n)
         TRY(query_run(l, Q_DROP_ITEM, err, "t", p->item_id));
     return r->asset ? RC_OK : query_run(l, Q_DROP_ASSET, err, "hi", p->sha, p->source->no);
+}
+
+/* ---- retention ----------------------------------------------------------------------------------- */
+
+static enum rc forget_before(struct ledger *l, int64_t first, int64_t now, int64_t *ret,
+                             struct err *err)
+{
+    int64_t gen;
+    TRY(query_run(l, Q_FEED_FORGET, err, "i", first));
+    *ret = sqlite3_changes64(l->db);
+    TRY(query_run(l, Q_FEED_BEGIN, err, "i", first));
+    return ledger_generation(l, now, &gen, err);
+}
+
+enum rc feed_forget(struct ledger *l, int64_t since, int64_t now, int64_t *ret, struct err *err)
+{
+    int64_t first = 0, begins = 0;
+    *ret = 0;
+    /* Whole days: of some levels nothing finer is in the rows. */
+    TRY(query_i64(l, Q_FEED_FIRST, &first, err, "i", since - since % DAY_MS));
+    TRY(query_i64(l, Q_FEED_BEGINS, &begins, err, ""));
+    if (first <= begins)
+        return RC_OK;
+    TRY(ledger_begin(l, err));
+    enum rc rc = forget_before(l, first, now, ret, err);
+    if (rc != RC_OK) {
+        ledger_abort(l);
+        return rc;
+    }
+    return ledger_commit(l, err);
 }

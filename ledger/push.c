@@ -299,7 +299,7 @@ enum rc push_state_get(struct ledger *l, int64_t src_no, struct push_state *ret,
 enum rc push_sources(struct ledger *l, source_fn *fn, void *ctx, struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     enum rc rc;
     arena_init(&a, SOURCE_MEMORY_MAX);
     TRY(query_open(l, Q_PUSH_SOURCES, &q, err, ""));

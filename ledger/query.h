@@ -6,7 +6,7 @@
  *   // RC_NOT_FOUND is the end of the rows
  *
  * Parameter letters: i int64_t · t const char* (NULL is NULL) · s struct str · h struct sha256*
- * (NULL is NULL) · m int64_t time, -1 is NULL · d double
+ * (NULL is NULL) · m int64_t time, -1 is NULL · o int64_t, INT64_MIN is NULL · d double
  *
  * Texts and digests are copied by query_open, which may be stepped later; query_run and query_i64
  * use them where they are.

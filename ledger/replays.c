@@ -25,7 +25,7 @@ enum rc replays_check(int64_t since, int64_t until, const char *by, const char *
 enum rc replays_log(struct ledger *l, const struct replay_done *r, const char *id, int64_t now,
                     struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, 1u << 16);
     buf_puts(&body, "{\"approved_by\":");
     json_put_str(&body, str_of(r->approved_by ? r->approved_by : ""));
@@ -104,7 +104,7 @@ enum rc replays_open(struct ledger *l, struct arena *a, struct replay_request *r
 enum rc replays_each(struct ledger *l, int64_t max, replay_request_fn *fn, void *ctx,
                      struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     struct replay_request r;
     struct err why = {0};

@@ -9,7 +9,7 @@
 static enum rc record(struct ledger *l, const struct rollback_ask *ask, int64_t src_no,
                       const char *id, int64_t now, struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, 16 * ROLLBACK_REASON_MAX);
     buf_puts(&body, "{\"by\":");
     json_put_str(&body, str_of(ask->by));
@@ -99,7 +99,7 @@ enum rc rollback_get(struct ledger *l, struct arena *a, const char *id, struct r
 
 enum rc rollback_each(struct ledger *l, int64_t max, rollback_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     CLEANUP(query_close) struct query q = {0};
     enum rc rc;
     arena_init(&a, 1 << 16);

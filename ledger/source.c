@@ -65,7 +65,7 @@ static enum rc record_spec(struct ledger *l, const char *kind, const struct sour
 static enum rc record_added(struct ledger *l, const struct source *s, int64_t no, int64_t now,
                             struct err *err)
 {
-    CLEANUP(buf_release) struct buf body;
+    CLEANUP(buf_release) struct buf body = {0};
     buf_init(&body, JSON_MAX);
     if (!s->parent_no)
         return record_spec(l, "source.add", s, no, now, err);
@@ -309,7 +309,7 @@ enum rc source_each_by_url(struct ledger *l, const char *url, source_fn *fn, voi
                            struct err *err)
 {
     CLEANUP(query_close) struct query q = {0};
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct source s;
     enum rc rc = RC_OK;
     int64_t n = 0;

@@ -143,6 +143,37 @@ static enum rc check_pin(const struct source *s, struct err *err)
     return RC_OK;
 }
 
+/* Of tokens (RFC 9110, 5.6.2). */
+static bool is_token(struct str s)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i], low = (char)(c | 0x20);
+        if (!(low >= 'a' && low <= 'z') && !(c >= '0' && c <= '9') && (!c || !strchr(marks, c)))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* It becomes an address in the catalog, of which a parameter is no part. */
+static enum rc check_media_type(const struct source *s, struct err *err)
+{
+    struct str rest = str_of(s->media_type), whole = {"", 0}, type = {"", 0};
+    bool more = strchr(s->media_type, ';') != NULL;
+    if (!*s->media_type)
+        return RC_OK;
+    (void)str_next(&rest, ';', &whole);
+    whole = str_trim(whole);
+    struct str subtype = whole;
+    (void)str_next(&subtype, '/', &type);
+    if (!is_token(type) || !is_token(subtype))
+        return err_set(err, RC_INVALID, "media_type", "must be type/subtype, as in text/csv");
+    if (more || whole.n != strlen(s->media_type))
+        return err_set(err, RC_INVALID, "media_type", "takes no parameter: write %.*s alone",
+                       STR_FMT(whole));
+    return RC_OK;
+}
+
 static enum rc check_secret_name(const char *name, const char *field, struct err *err)
 {
     if (str_is_slug(str_of(name), SECRET_NAME_MAX))
@@ -263,6 +294,7 @@ enum rc source_check(yyjson_val *decl, const struct source *s, struct err *err)
         TRY(check_port(s->probe_url, "probe.url", err));
     if (*s->sse_url)
         TRY(check_port(s->sse_url, "sse.url", err));
+    TRY(check_media_type(s, err));
     TRY(check_pin(s, err));
     TRY(check_detector(decl, s, err));
     TRY(check_triggers(decl, s, err));

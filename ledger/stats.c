@@ -33,7 +33,7 @@ static enum rc tell(struct ledger *l, struct arena *a, size_t g, stats_fn *fn, v
 
 enum rc stats_each(struct ledger *l, stats_fn *fn, void *ctx, struct err *err)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     enum rc rc = RC_OK;
     arena_init(&a, 1 << 16);
     TRY(ledger_read_begin(l, err)); /* all of one moment */

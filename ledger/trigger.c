@@ -53,7 +53,7 @@ static void put_words(struct buf *b, const struct trigger *t)
 
 enum rc trigger_words(struct arena *a, const struct source *s, const char **ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, 4096);
     for (size_t i = 0; i < s->n_triggers; i++) {
         buf_puts(&b, i ? "; " : "");

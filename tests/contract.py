@@ -172,7 +172,8 @@ class Contract:
         for path, methods in self.doc["paths"].items():
             for method, operation in methods.items():
                 for status, answer in operation["responses"].items():
-                    if not status.startswith("2"):
+                    # Parts of bytes are nginx's work: 50-e2e/up.sh asks for them.
+                    if not status.startswith("2") or status == "206":
                         continue
                     kinds = {k for r, m, s, k in self.met if (r, m, str(s)) == (path, method.upper(), status)}
                     for kind in answer.get("content", {}):

@@ -16,6 +16,7 @@ const SHOWN_AT_ONCE = 20;
 const NEWEST = "/changes?limit=" + SHOWN_AT_ONCE;
 const FRESHNESS = "/freshness?limit=1000";
 const SOURCES = "/sources?limit=1000";
+const BADGE = "/badges/all.json";
 
 const STATES = {
     current: ["✓", "Current"],
@@ -105,6 +106,36 @@ function changedLine(entry) {
     return element("p", text + ".", { class: "facts" });
 }
 
+/* What is withheld, for people; a field that is not known here by its own name. */
+const WITHHELD = {
+    source_uri: "address of the original",
+    object_identity: "digest and version",
+    previous_identity: "digest of the version before",
+    delta_manifest_ref: "what changed in detail",
+    detected_at: "when it was found",
+    received_at: "when it arrived",
+    finalized_at: "time of day",
+    change_event_id: "time in its name",
+    change_type: "kind of change",
+    change_class: "class of change",
+    detector: "how it was found",
+    prov_ref: "provenance",
+    stac_ref: "catalog entry",
+    openlineage_ref: "lineage",
+    rollback_ref: "how to take it back",
+    bbox: "exact place",
+    unexpected: "whether it was expected",
+    "qa_summary.checks": "number of checks",
+    "qa_summary.failed": "number of failed checks",
+    "qa_summary.reasons": "reasons of checks",
+    "qa_summary.features": "number of features",
+    "qa_summary.area_change_pct": "change of area",
+};
+
+function wordsOf(names) {
+    return names.map((name) => WITHHELD[name] || name.replace(/[._]/g, " ")).join(", ");
+}
+
 function changeItem(entry) {
     const item = element("li");
     const head = element("h3", entry.title || entry.source_id || "A dataset");
@@ -125,7 +156,7 @@ function changeItem(entry) {
         link("Original", entry.sensitivity === "public" ? entry.source_uri : null),
     ]));
     if (Array.isArray(entry.redacted) && entry.redacted.length > 0)
-        item.append(element("p", "Withheld at the steward's wish: " + entry.redacted.join(", ").replaceAll("_", " ") + ".",
+        item.append(element("p", "Withheld at the steward's wish: " + wordsOf(entry.redacted) + ".",
             { class: "facts" }));
     return item;
 }
@@ -237,20 +268,23 @@ function namedItem(entry) {
     return item;
 }
 
-/* "12 of 15 sources are current. 1 held for review, 1 restricted." */
-function sumText(results) {
+/* "12 of 14 sources are current. 1 held for review, 1 restricted." The first is what the badge counts:
+ * templates, and restricted and retired sources, are not judged. */
+function sumText(results, badge) {
     const counts = new Map();
     for (const f of results) counts.set(f.state, (counts.get(f.state) || 0) + 1);
     const rest = [...counts].filter(([state]) => state !== "current")
         .map(([state, n]) => n + " " + (STATES[state] || STATES.unknown)[1].toLowerCase());
-    const first = (counts.get("current") || 0) + " of " + results.length +
-        (results.length === 1 ? " source is" : " sources are") + " current.";
+    const judged = /^(\d+) of (\d+) current$/.exec(badge.message);
+    const first = judged
+        ? judged[1] + " of " + judged[2] + (judged[2] === "1" ? " source is" : " sources are") + " current."
+        : badge.message + ".";
     return first + (rest.length > 0 ? " " + rest.join(", ") + "." : "");
 }
 
-function showFreshness(body, sources) {
+function showFreshness(body, sources, badge) {
     const health = new Map(sources.results.map((s) => [s.id, s.health]));
-    page.sum.textContent = body.results.length > 0 ? sumText(body.results) : "";
+    page.sum.textContent = body.results.length > 0 ? sumText(body.results, badge) : "";
     if (body.results.length === 0) showEmpty(page.freshness, "No source is watched yet.");
     else page.freshness.replaceChildren(...body.results.map((f) => sourceItem(f, health.get(f.source_id))));
 }
@@ -284,7 +318,8 @@ async function refresh() {
     if (changes.moved) showChanges(changes.body);
     const freshness = await ask(FRESHNESS);
     const sources = await ask(SOURCES);
-    if (freshness.moved || sources.moved) showFreshness(freshness.body, sources.body);
+    const badge = await ask(BADGE);
+    if (freshness.moved || sources.moved || badge.moved) showFreshness(freshness.body, sources.body, badge.body);
     page.shownAt = new Date();
     say(page.stream ? "Up to date. Changes appear by themselves." : "Up to date. This page looks for news by itself.", false);
 }

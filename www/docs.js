@@ -4,6 +4,17 @@
 
 const METHODS = ["get", "head", "options", "post", "put", "patch", "delete"];
 
+/* A text whose parts between backquotes are code. */
+function prose(name, text, attributes) {
+    const e = element(name, undefined, attributes);
+    (text || "").split("`").forEach((part, i, all) => {
+        const last = i === all.length - 1;
+        if (i % 2 === 1 && !last) e.append(element("code", part));
+        else if (part) e.append(i % 2 === 1 ? "`" + part : part); /* one alone stays as it is */
+    });
+    return e;
+}
+
 /* What a $ref points to; the description refers to nothing outside of itself. */
 function resolve(doc, part) {
     while (part && part.$ref) {
@@ -62,7 +73,7 @@ function schemaLink(schema) {
 function parameters(doc, list) {
     return table("Parameters", ["name", "where", "what", "values"], list.map((p) => {
         const one = resolve(doc, p);
-        return [element("code", one.name), one.in + (one.required ? ", needed" : ""), one.description || "",
+        return [element("code", one.name), one.in + (one.required ? ", needed" : ""), prose("span", one.description),
             words(one.schema || {})];
     }));
 }
@@ -72,8 +83,8 @@ function answers(doc, responses) {
     for (const [status, answer] of Object.entries(responses)) {
         const one = resolve(doc, answer);
         const kinds = Object.entries(one.content || {});
-        if (kinds.length === 0) rows.push([status, one.description, "", ""]);
-        for (const [type, media] of kinds) rows.push([status, one.description, type, schemaLink(media.schema)]);
+        if (kinds.length === 0) rows.push([status, prose("span", one.description), "", ""]);
+        for (const [type, media] of kinds) rows.push([status, prose("span", one.description), type, schemaLink(media.schema)]);
     }
     return table("Answers", ["status", "what", "type", "schema"], rows);
 }
@@ -100,7 +111,7 @@ function operation(doc, path, method, op) {
 function fillOperation(s, doc, path, method, op) {
     const h = element("h3");
     h.append(element("span", method.toUpperCase(), { class: "method" }), " ", element("code", path));
-    s.append(h, element("p", op.summary));
+    s.append(h, prose("p", op.summary));
     for (const need of op.security || []) {
         for (const scopes of Object.values(need)) s.append(element("p", "Needs a token with the scope " + scopes.join(", "), { class: "hint" }));
     }
@@ -114,7 +125,7 @@ function fillOperation(s, doc, path, method, op) {
 
 function group(doc, tag) {
     const s = element("section", undefined, { id: "group-" + idOf(tag.name) });
-    s.append(element("h2", tag.name), element("p", tag.description, { class: "hint" }));
+    s.append(element("h2", tag.name), prose("p", tag.description, { class: "hint" }));
     for (const [path, methods] of Object.entries(doc.paths)) {
         for (const method of METHODS) {
             const op = methods[method];
@@ -129,7 +140,7 @@ function schemas(doc) {
     s.append(element("h2", "Schemas"), element("p", "JSON Schema of what is sent and answered.", { class: "hint" }));
     for (const [name, schema] of Object.entries(doc.components.schemas)) {
         const d = element("details", undefined, { id: "schema-" + idOf(name) });
-        d.append(element("summary", name + ": " + (schema.description || schema.title || "")),
+        d.append(prose("summary", name + ": " + (schema.description || schema.title || "")),
             element("pre", JSON.stringify(schema, null, 2), { tabindex: "0" }));
         s.append(d);
     }
@@ -139,7 +150,7 @@ function schemas(doc) {
 function show(doc) {
     const main = document.getElementById("addresses");
     const groups = document.getElementById("groups");
-    main.replaceChildren(element("p", doc.info.description));
+    main.replaceChildren(prose("p", doc.info.description));
     for (const tag of doc.tags) {
         const s = group(doc, tag);
         if (!s.querySelector(".address")) continue;

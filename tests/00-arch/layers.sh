@@ -129,6 +129,17 @@ fork_outside() {
     text calls | grep -v -E '^(api/prefork|cli/children|cli/cmd_doctor|handler/inspector|handler/inspect_child)\.c:' |
         grep -E '(^|[^a-zA-Z0-9_])(fork|_Fork|vfork|popen|system|posix_spawn)[[:space:]]*\('
 }
+# What is released when a function is left needs a value before the first way out.
+without_value() {
+    text calls | grep 'CLEANUP(' | grep -v '#define' | awk '
+        {
+            rest = $0; sub(/.*CLEANUP\([a-z_]+\)/, "", rest); sub(/;.*/, "", rest)
+            while (sub(/\([^()]*\)|\{[^{}]*\}|\[[^][]*\]/, "", rest)) ;
+            n = split(rest, one, ",")
+            for (i = 1; i <= n; i++)
+                if (one[i] !~ /=/) { print; next }
+        }'
+}
 without_header() {
     for f in $(all_files); do
         head -n 1 "$f" | grep -q '^/\* [a-z]' || echo "$f: the first line must say what lives here"
@@ -183,6 +194,7 @@ check_sources() {
     finding "OpenSSL and mbedTLS are used in core/digest*, core/rsa, core/fetch* and the upstream's TLS only" "$(crypto_outside)"
     finding "GDAL and GEOS are called in handler/inspect_* and compare_geom only" "$(gdal_outside)"
     finding "processes are made in prefork, children, doctor, inspector and inspect_child only" "$(fork_outside)"
+    finding "what CLEANUP releases has a value from the start" "$(without_value)"
     finding "every file begins by saying what lives in it" "$(without_header)"
     finding "no function has more than 100 lines" "$(long_functions 100)"
     long_functions 80 | sed 's/^/# long: /'
@@ -256,6 +268,8 @@ self_test() {
     planted "OpenSSL in the ledger" ledger/source.c '#include <openssl/evp.h>' crypto_outside
     planted "GDAL in the handler" handler/store.c '#include <gdal/gdal.h>' gdal_outside
     planted "fork in a route" api/feed.c 'int t(void) { return fork(); }' fork_outside
+    planted "CLEANUP without a value" api/feed.c 'void t(void) { CLEANUP(buf_release) struct buf b; }' without_value
+    planted "CLEANUP of two, the second without" api/feed.c 'void t(void) { CLEANUP(buf_release) struct buf b = {0, 1}, c; }' without_value
     planted "a long function" core/str.c "$(echo 'int f(void)'; echo '{'; yes ';' | head -n 101; echo '}')" long_functions 100
     only=core/str.c
     sed -i 1d $only

@@ -51,7 +51,7 @@ static enum rc json(struct str s, struct buf *out)
 
 static void refused(const char *s)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, 1 << 20);
     enum rc rc = text(str_of(s), &b);
     if (rc != RC_INVALID)
@@ -120,6 +120,29 @@ static char *repeat(const char *head, size_t count, const char *tail)
     return out;
 }
 
+/* Memory is that of the parts: what is too long is said to be so, and does not run out of memory first. */
+static void many_texts(void **state)
+{
+    CLEANUP(buf_release) struct buf b = {0}, out = {0};
+    (void)state;
+    buf_init(&b, 1 << 20);
+    buf_init(&out, 1 << 20);
+    for (int n = 1900; n <= 3000; n += 1100) {
+        buf_clear(&b);
+        buf_puts(&b, "id IN (");
+        for (int i = 0; i < n; i++)
+            buf_printf(&b, "%s'a%d'", i ? "," : "", i);
+        buf_byte(&b, ')');
+        assert_int_equal(text(buf_view(&b), &out), n < 2000 ? RC_OK : RC_INVALID);
+        assert_true(n < 2000 || strstr(err.msg, "2000 parts"));
+    }
+    buf_clear(&b);
+    for (int i = 0; i < 3000; i++)
+        buf_printf(&b, "%sid='a%d'", i ? " OR " : "", i);
+    assert_int_equal(text(buf_view(&b), &out), RC_INVALID);
+    assert_non_null(strstr(err.msg, "2000 parts"));
+}
+
 static void caps(void **state)
 {
     static const struct {
@@ -140,7 +163,7 @@ static void caps(void **state)
         refused(s);
         free(s);
     }
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     buf_init(&b, 1 << 20);
     assert_int_equal(text((struct str){"a='\xff'", 5}, &b), RC_INVALID);
     assert_int_equal(text((struct str){"a='\0'", 5}, &b), RC_INVALID);
@@ -175,7 +198,7 @@ static void meaning(void **state)
         {"s_intersects(geometry, BBOX(170,0,-170,1))",
          "(s_intersects geometry (geometry ring 170 0 180 0 180 1 170 1 170 0 ring -180 0 -170 0 -170 "
          "1 -180 1 -180 0))"}};
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     (void)state;
     buf_init(&b, 1 << 20);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -196,7 +219,7 @@ static void corpus(void **state)
 {
     struct dirent *e;
     int n = 0, bad = 0, same = 0, differ = 0;
-    CLEANUP(buf_release) struct buf b, c;
+    CLEANUP(buf_release) struct buf b = {0}, c = {0};
     (void)state;
     buf_init(&b, 1 << 20);
     buf_init(&c, 1 << 20);
@@ -241,6 +264,7 @@ static void corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hostile), cmocka_unit_test(caps),
-                                       cmocka_unit_test(meaning), cmocka_unit_test(corpus)};
+                                       cmocka_unit_test(many_texts), cmocka_unit_test(meaning),
+                                       cmocka_unit_test(corpus)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -213,6 +213,14 @@ static void held_restricted_and_retired_come_first(void **state)
     (void)state;
     f.held = true;
     assert_verdict(f, "held", "held_for_review", "Update awaiting review");
+    f.updated_at = -1;
+    assert_verdict(f, "held", "held_for_review", "First version awaiting review");
+    struct verdict v;
+    char text[FRESH_REASON_MAX];
+    freshness_judge(&f, NOW, &v);
+    freshness_reason(&f, &v, text);
+    assert_string_equal(text, "A first version waits for a reviewer.");
+    f.updated_at = facts("x").updated_at;
     f.level = "restricted";
     assert_verdict(f, "restricted", "restricted", "Updated on 2026-07-17");
     f.retired = true;

@@ -102,6 +102,7 @@ static void templates(void **state)
     health_judge(&f, NOW, &h);
     assert_int_equal(h.state, HEALTH_ok);
     assert_non_null(strstr(h.reason, "sources of their own"));
+    assert_null(strstr(h.text, "digested")); /* nobody reads bytes of it */
     f.next_check_at = NOW - HEALTH_OVERDUE_MS - 1;
     assert_string_equal(judged(f), "overdue");
     f.checked_at = -1;

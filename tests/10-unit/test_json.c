@@ -309,7 +309,7 @@ static enum rc build_and_write(struct arena *a)
 static enum rc parse_much(struct arena *a)
 {
     yyjson_val *v = NULL;
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, 1u << 20);
     buf_byte(&text, '[');
     for (int i = 0; i < 5000; i++)

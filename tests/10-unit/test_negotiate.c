@@ -54,6 +54,35 @@ static void accept_decides(void **state)
         assert_string_equal(choose(cases[i][0], NULL), cases[i][1]);
 }
 
+/* GDAL asks for version=3.0: what is 3.1 is not that. */
+static void a_version_is_meant(void **state)
+{
+    static const struct media both[] = {{"new", "application/x+json;version=3.1", "n"},
+                                        {"plain", "application/json", "p"}};
+    static const char *const cases[][2] = {
+        {"*/*", "new"},
+        {"application/x+json", "new"},
+        {"application/x+json; version=3.1", "new"},
+        {"application/x+json;version=3.1;q=0.5, application/json", "plain"},
+        {"application/x+json;version=3.0, application/y+json;version=3.0, application/json",
+         "plain"},
+        {"application/x+json;version=3.0", NULL},
+        {"application/json;version=3.0", "plain"},
+        {"text/turtle", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct req r = {.accept = str_of(cases[i][0])};
+        struct resp w = {0};
+        struct err err = {0};
+        size_t at = ARRAY_LEN(both);
+        enum rc rc = negotiate(&r, &w, both, ARRAY_LEN(both), &at, &err);
+        assert_int_equal(rc, cases[i][1] ? RC_OK : RC_NOT_ACCEPTABLE);
+        if (cases[i][1])
+            assert_string_equal(both[at].name, cases[i][1]);
+    }
+}
+
 static void f_wins(void **state)
 {
     (void)state;
@@ -65,6 +94,8 @@ static void f_wins(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(accept_decides), cmocka_unit_test(f_wins)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(accept_decides),
+                                       cmocka_unit_test(a_version_is_meant),
+                                       cmocka_unit_test(f_wins)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

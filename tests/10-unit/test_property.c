@@ -158,8 +158,8 @@ static void put_collection(struct buf *text, const struct collection *c, bool ot
 static yyjson_val *report_of(struct arena *a, const struct collection *c, bool otherwise)
 {
     const struct inspect_options o = {.feature_key = "GEOID", .precision_m = INSPECT_PRECISION_M};
-    CLEANUP(buf_release) struct buf text;
-    CLEANUP(buf_release) struct buf report;
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(buf_release) struct buf report = {0};
     struct err err;
     yyjson_val *root;
     buf_init(&text, 1u << 20);
@@ -284,8 +284,8 @@ static bool vanishes(struct arena *a, const struct buf *before, const struct col
 {
     const struct inspect_options o = {.feature_key = seed % 2 ? "GEOID" : "",
                                       .precision_m = INSPECT_PRECISION_M};
-    CLEANUP(buf_release) struct buf text;
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(buf_release) struct buf out = {0};
     struct err err;
     yyjson_val *root;
     buf_init(&text, 1u << 20);
@@ -299,7 +299,7 @@ static bool vanishes(struct arena *a, const struct buf *before, const struct col
 
 static void noise_case(struct arena *a)
 {
-    CLEANUP(buf_release) struct buf before;
+    CLEANUP(buf_release) struct buf before = {0};
     struct collection c = random_collection();
     struct edits e = {.n_added = 0};
     buf_init(&before, 1u << 20);
@@ -349,7 +349,7 @@ static void any_collection(void **state)
     uint64_t first = given ? strtoull(given, NULL, 10) : 1;
     (void)state;
     for (seed = first; seed < first + (given ? 1 : CASES); seed++) {
-        CLEANUP(arena_release) struct arena a;
+        CLEANUP(arena_release) struct arena a = {0};
         arena_init(&a, 64u << 20);
         state_ = seed * 0x9e3779b97f4a7c15u;
         one_case(&a);

@@ -63,7 +63,7 @@ static const struct route routes[] = {
     {"GET", "/ledger", answer, "", 0, ROUTE_LEDGER, "no-cache", "application/json", ""},
     {"GET", "/guarded", answer, "", 1, 0, "no-store", "application/json", ""},
 };
-static const struct router router = {routes, ARRAY_LEN(routes), guard, watch};
+static const struct router router = {routes, ARRAY_LEN(routes), "/ /page", guard, watch};
 
 static int setup(void **state)
 {
@@ -91,6 +91,18 @@ static int serve(const char *method, const char *path, const char *query)
     r.query = str_of(query);
     route_serve(&router, &r, &w);
     return w.status;
+}
+
+/* What nginx answers itself comes here for its query alone. */
+static void pages_take_no_query(void **state)
+{
+    (void)state;
+    assert_int_equal(serve("GET", "/page", "colour=red&b"), 400);
+    assert_non_null(strstr(w.body.data, "{\"field\":\"colour\""));
+    assert_non_null(strstr(w.body.data, "{\"field\":\"b\""));
+    assert_int_equal(serve("GET", "/", "&"), 400);
+    assert_int_equal(serve("GET", "/page", ""), 404);
+    assert_int_equal(serve("GET", "/pag", "x=1"), 404);
 }
 
 static bool has_header(const char *line)
@@ -299,13 +311,21 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(patterns_match_whole_paths),          TEST(get_and_head_share_a_route),
-        TEST(unknown_addresses_are_404),           TEST(the_404_is_always_the_same),
-        TEST(wrong_methods_are_405_with_allow),    TEST(options_are_answered_without_the_route),
-        TEST(parameters_are_known_and_single),     TEST(conditional_requests_are_answered),
-        TEST(failures_say_nothing_of_their_cause), TEST(without_a_ledger_it_is_503),
-        TEST(scopes_are_asked_and_audited),        TEST(a_refused_request_reaches_no_route),
-        TEST(limits_clamp_above_and_refuse_below), TEST(tables_are_complete),
+        TEST(patterns_match_whole_paths),
+        TEST(pages_take_no_query),
+        TEST(get_and_head_share_a_route),
+        TEST(unknown_addresses_are_404),
+        TEST(the_404_is_always_the_same),
+        TEST(wrong_methods_are_405_with_allow),
+        TEST(options_are_answered_without_the_route),
+        TEST(parameters_are_known_and_single),
+        TEST(conditional_requests_are_answered),
+        TEST(failures_say_nothing_of_their_cause),
+        TEST(without_a_ledger_it_is_503),
+        TEST(scopes_are_asked_and_audited),
+        TEST(a_refused_request_reaches_no_route),
+        TEST(limits_clamp_above_and_refuse_below),
+        TEST(tables_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,14 @@ static void slips_are_refused_by_name(void **state)
         {"\"limits\":{\"max_bytes\":\"5\"}", "limits.max_bytes"},
         {"\"limits\":{\"count_drift_pct\":-1}", "limits.count_drift_pct"},
         {"\"limits\":{\"area_drift_pct\":-0.5}", "limits.area_drift_pct"},
+        {"\"media_type\":\"text/csv; charset=utf-8\"", "media_type"},
+        {"\"media_type\":\"text/csv \"", "media_type"},
+        {"\"media_type\":\"foo bar\"", "media_type"},
+        {"\"media_type\":\"text/x\\\"y\"", "media_type"},
+        {"\"media_type\":\"text\"", "media_type"},
+        {"\"media_type\":\"text/\"", "media_type"},
+        {"\"media_type\":\"a/b/c\"", "media_type"},
+        {"\"media_type\":\"text/\u00e9\"", "media_type"},
         {"\"adapter\":\"gitlab\"", "adapter"},
         {"\"adapter_options\":[]", "adapter_options"},
         {"\"secrets\":[\"../key\"]", "secrets"},
@@ -177,8 +185,8 @@ static struct str worst(struct buf *b, size_t n)
 static void the_longest_has_room(void **state)
 {
     (void)state;
-    CLEANUP(buf_release) struct buf b;
-    CLEANUP(arena_release) struct arena one, change;
+    CLEANUP(buf_release) struct buf b = {0};
+    CLEANUP(arena_release) struct arena one = {0}, change = {0};
     struct source s, again;
     yyjson_val *v;
     struct str text = worst(&b, SOURCE_SPEC_MAX - 1);
@@ -203,8 +211,8 @@ static void one_that_is_too_long_is_refused(void **state)
     (void)state;
     static const size_t lengths[] = {SOURCE_SPEC_MAX + 2, 2 * SOURCE_SPEC_MAX, 8u << 20};
     for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
-        CLEANUP(buf_release) struct buf b;
-        CLEANUP(arena_release) struct arena given, a;
+        CLEANUP(buf_release) struct buf b = {0};
+        CLEANUP(arena_release) struct arena given = {0}, a = {0};
         yyjson_val *v;
         arena_init(&given, 512u << 20);
         arena_init(&a, SOURCE_MEMORY_MAX);

@@ -233,7 +233,7 @@ static void play_case(struct arena *a, yyjson_val *c)
 static void vectors(void **state)
 {
     static const char *const lists[] = {"parse_cases", "extra_cases"};
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct err err = {0};
     yyjson_val *doc, *c;
     size_t played = 0;

@@ -46,6 +46,31 @@ static void item_without_place(void **state)
     assert_null(strstr(doc.p, "predecessor-version"));
 }
 
+/* What is no SPDX identifier is "other", and a link leads to it. */
+static void licences(void **state)
+{
+    static const struct {
+        const char *declared, *id, *link;
+    } cases[] = {
+        {"CC0-1.0", "\"license\":\"CC0-1.0\"", NULL},
+        {"cc0-1.0", "\"license\":\"CC0-1.0\"", NULL},
+        {"LicenseRef-KS", "\"license\":\"other\"", "/sources/ks\""},
+        {"Public domain, mostly", "\"license\":\"other\"", "\"title\":\"Public domain, mostly\""},
+        {"https://ks.example/terms", "\"license\":\"other\"",
+         "{\"rel\":\"license\",\"href\":\"https://ks.example/terms\"}"},
+        {"", NULL, NULL}};
+    struct change_story *x = *state;
+    x->source.id = "ks";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        x->source.license = cases[i].declared;
+        const char *doc = render(x).p;
+        assert_int_equal(strstr(doc, "\"license\":") != NULL, cases[i].id != NULL);
+        assert_true(!cases[i].id || strstr(doc, cases[i].id));
+        assert_int_equal(strstr(doc, "\"rel\":\"license\"") != NULL, cases[i].link != NULL);
+        assert_true(!cases[i].link || strstr(doc, cases[i].link));
+    }
+}
+
 static void flat_boxes(void **state)
 {
     static const struct {
@@ -76,6 +101,7 @@ static void collection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {CHANGE_TEST(item), CHANGE_TEST(item_without_place),
-                                       CHANGE_TEST(flat_boxes), CHANGE_TEST(collection)};
+                                       CHANGE_TEST(licences), CHANGE_TEST(flat_boxes),
+                                       CHANGE_TEST(collection)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,9 @@ static void filters_pass_what_fits(void **state)
     assert_true(passes("datetime", "2026-07-02T12:00:00Z", &roads) ||
                 passes("datetime", "2026-07-02T12:00:00Z/..", &roads));
     assert_false(passes("datetime", "../2026-07-02T11:59:59Z", &roads));
+    assert_false(passes("datetime", "../1960-01-01T00:00:00Z", &roads)); /* no open end */
+    assert_false(passes("datetime", "1960-01-01T00:00:00Z", &roads));
+    assert_true(passes("datetime", "1960-01-01T00:00:00Z/..", &roads));
     assert_true(passes("bbox", "-97,39,-90,45", &roads)); /* they touch */
     assert_false(passes("bbox", "-96.9,39,-90,45", &roads));
     assert_true(passes("bbox", "170,30,-97.5,45", &roads)); /* over the antimeridian */

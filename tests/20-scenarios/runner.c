@@ -72,7 +72,7 @@ static yyjson_val *control(struct play *p, const char *method, const char *what,
 /* {port} and {tls_port} in a document become numbers. */
 static struct str with_ports(struct play *p, struct str doc)
 {
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     buf_init(&out, 1u << 20);
     while (doc.n > 0) {
         bool http = str_starts(doc, STR("{port}")), https = str_starts(doc, STR("{tls_port}"));
@@ -487,8 +487,8 @@ static enum rc add_change(void *ctx, const struct change *c, struct err *err)
 
 static void expect_feed(struct play *p, yyjson_val *feed)
 {
-    CLEANUP(buf_release) struct buf got;
-    CLEANUP(buf_release) struct buf want;
+    CLEANUP(buf_release) struct buf got = {0};
+    CLEANUP(buf_release) struct buf want = {0};
     struct err err = {0};
     size_t i, n;
     yyjson_val *item;

@@ -51,7 +51,7 @@ static void upstream_ports(struct upstream *u, const char *port_file)
         usleep(2000);
     }
     struct err err = {0};
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     yyjson_val *ports;
     arena_init(&a, 65536);
     if (json_parse_file(&a, port_file, 0, &ports, &err) != RC_OK)
@@ -107,7 +107,7 @@ static void on_reply(void *ctx, const struct fetch_res *res)
 static yyjson_val *upstream_control(struct upstream *u, struct arena *a, const char *method,
                                     const char *what, struct str body)
 {
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     struct reply reply = {.body = &out};
     struct err err = {0};
     yyjson_val *doc = NULL;

@@ -180,7 +180,7 @@ static int check_exposition(const char *text)
     struct str rest = str_of(text), line, metric = STR(""), type = STR("");
     bool typed = false;
     int samples = 0;
-    CLEANUP(buf_release) struct buf seen;
+    CLEANUP(buf_release) struct buf seen = {0};
     buf_init(&seen, 65536);
     assert_true(str_ends(rest, STR("\n")));
     while (str_next(&rest, '\n', &line)) {
@@ -332,7 +332,7 @@ static void coverage_is_a_share(void **state)
 
 static void traffic_is_a_histogram(void **state)
 {
-    CLEANUP(buf_release) struct buf b;
+    CLEANUP(buf_release) struct buf b = {0};
     struct traffic *t = traffic_new();
     (void)state;
     buf_init(&b, 65536);

@@ -51,7 +51,7 @@ static void one_that_is_too_long_hinders_nobody(void **state)
     await(checks(&good) >= 3);
     assert_int_equal(checks(&odd), 1);
     assert_int_equal(end(SIGTERM), 0);
-    CLEANUP(buf_release) struct buf log;
+    CLEANUP(buf_release) struct buf log = {0};
     buf_init(&log, 1u << 20);
     assert_ok(file_read(arena_printf(&t.arena, "%s/log", t.dir), &log, &err));
     assert_null(strstr(log.data, "scheduler.waits"));

@@ -163,17 +163,21 @@ static void bad_requests(void **state)
         "colour=blue",
         "ids=",
         "bbox=0,0,1,1&intersects=%7B%22type%22:%22Point%22,%22coordinates%22:%5B0,0%5D%7D"};
-    static const char *const bodies[] = {"",
-                                         "[]",
-                                         "{\"fields\":null}",
-                                         "{\"bbox\":\"0,0,1,1\"}",
-                                         "{\"limit\":0}",
-                                         "{\"limit\":\"5\"}",
-                                         "{\"colour\":1}",
-                                         "{\"ids\":[1]}",
-                                         "{\"datetime\":5}",
-                                         "{\"filter\":{\"op\":\"nothing\",\"args\":[]}}",
-                                         "{\"sortby\":[{\"field\":\"a\",\"direction\":\"up\"}]}"};
+    static const char *const bodies[] = {
+        "",
+        "[]",
+        "{\"fields\":null}",
+        "{\"bbox\":\"0,0,1,1\"}",
+        "{\"limit\":0}",
+        "{\"limit\":\"5\"}",
+        "{\"colour\":1}",
+        "{\"ids\":[1]}",
+        "{\"limit\":1,\"limit\":2}",
+        "{\"filter\":{\"op\":\"=\",\"op\":\"=\",\"args\":[1,1]}}",
+        "{\"intersects\":{\"type\":\"Point\",\"coordinates\":[1,2,3,4]}}",
+        "{\"datetime\":5}",
+        "{\"filter\":{\"op\":\"nothing\",\"args\":[]}}",
+        "{\"sortby\":[{\"field\":\"a\",\"direction\":\"up\"}]}"};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (status("/stac/search", bad[i]) != 400)
@@ -233,6 +237,30 @@ static void searches(void **state)
     assert_non_null(strstr(ask("GET", "/stac/collections", "", ""), "\"numberMatched\":2"));
 }
 
+/* The address of the link of this rel in the answer, without its host. */
+static const char *link_query(const char *rel)
+{
+    static char query[4096];
+    char mark[64];
+    snprintf(mark, sizeof mark, "{\"rel\":\"%s\",\"href\":\"http://x/stac/search?", rel);
+    const char *at = strstr(buf_view(&answer.body).p, mark);
+    if (!at)
+        fail_msg("no %s: %s", rel, buf_view(&answer.body).p);
+    at += strlen(mark);
+    snprintf(query, sizeof query, "%.*s", (int)strcspn(at, "\""), at);
+    return query;
+}
+
+/* A page of one has nothing to turn. */
+static void back_to_a_page_of_one(void **state)
+{
+    (void)state;
+    assert_int_equal(status("/stac/search", "limit=1"), 200);
+    assert_int_equal(status("/stac/search", link_query("next")), 200);
+    assert_int_equal(status("/stac/search", link_query("prev")), 200);
+    assert_non_null(strstr(buf_view(&answer.body).p, "\"numberReturned\":1}"));
+}
+
 /* (I8) What a raised level takes away is told by no count and no extent. */
 static void withheld_items_leave_no_trace(void **state)
 {
@@ -252,6 +280,7 @@ static void withheld_items_leave_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bad_requests), cmocka_unit_test(searches),
+                                       cmocka_unit_test(back_to_a_page_of_one),
                                        cmocka_unit_test(withheld_items_leave_no_trace)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -74,7 +74,7 @@ struct effort {
 
 static struct effort effort_of(struct ledger *reader, const char *path)
 {
-    CLEANUP(arena_release) struct arena a;
+    CLEANUP(arena_release) struct arena a = {0};
     struct req r = {.method = STR("GET"),
                     .path = str_of(path),
                     .base = STR("http://127.0.0.1:8080"),

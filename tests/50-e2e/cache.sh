@@ -86,7 +86,25 @@ is "a problem of nginx is one of ours" "$(tr -d '\r' <"$work/head" | grep -c -e 
     -e '^Cache-Control: no-store$' -e '^Access-Control-Allow-Origin: \*$' -e '^X-Content-Type-Options: nosniff$')" 4
 is "its type is an address" "$(jq -r .type "$work/body")" "$base/problems/#method-not-allowed"
 is "and leads somewhere" "$(get -o /dev/null -w '%{http_code}' "$(jq -r .type "$work/body")")" 200
-is "a host that is none stays out of it" "$(get -X POST -H 'Host: a"b' "$base/docs" -d x | jq -r .type)" '/problems/#method-not-allowed'
+is "a host that is none stays out of it" "$(get -X POST -H 'Host: a"b' "$base/docs" -d x | jq -r .type)" "$base/problems/#method-not-allowed"
+get -o "$work/body" "$base/$(head -c 70000 /dev/zero | tr '\0' a)"
+is "an address too long has a type that is one" "$(jq -r '"\(.status) \(.type)"' "$work/body")" "414 $base/problems/#invalid-request"
+for path in /badges.html /app.js /style.css /problems/; do
+    is "OPTIONS $path says what may be done" "$(get -X OPTIONS -D - -o /dev/null "$base$path" | tr -d '\r' |
+        grep -c -e '^HTTP/1.1 204' -e '^Allow: GET, HEAD, OPTIONS$' -e '^Access-Control-Allow-Origin: \*$')" 3
+done
+for path in / /docs /badges.html /problems/ /index.html; do
+    is "a page takes no query: $path" "$(get -o "$work/body" -w '%{http_code} %{content_type}' "$base$path?colour=red&b=1") $(jq -c '[.errors[].field]' "$work/body")" \
+        '400 application/problem+json ["colour","b"]'
+    is "and is there without one" "$(get -o /dev/null -w '%{http_code}' "$base$path")" 200
+done
+is "a query that names nothing is one, too" "$(get -o /dev/null -w '%{http_code}' "$base/?&")" 400
+is "HEAD likewise" "$(get -I -o /dev/null -w '%{http_code}' "$base/?x=1")" 400
+is "files of a page do not look at theirs" "$(get -o /dev/null -w '%{http_code}' "$base/app.js?v=2")" 200
+for path in /healthz /readyz /metrics /changes/stream; do
+    is "$path is always said anew" "$(curl -s --max-time 1 -o /dev/null -w '%{http_code}' "$base$path" -H 'If-None-Match: *' | sed 's/503/200/')" 200
+done
+is "a badge without data has a day" "$(get -I "$base/badges/collections/ca.json" | grep -c '^Last-Modified')" 1
 lacks "only who may come back is told when" "$(cat "$work/head")" '^Retry-After'
 
 # ---- a search holds a shape --------------------------------------------------------------------------

@@ -87,6 +87,65 @@ cp "$work/body" "$work/data3.json"
 get '/data.json?version=2'
 is "another version is a 400" "$(status)" 400
 
+# ---- licences: each of its own source, none where it has none ------------------------------------------
+sources=$work/licences
+(
+    FRESHET_DIR=$sources
+    freshet init "$sources" >/dev/null
+    freshet config set allow_hosts "[\"127.0.0.1:$port\"]"
+    add() {
+        id=$1
+        shift
+        freshet source add --id "$id" --url "$u/lines.geojson?$id" --title "$id" "$@"
+    }
+    add free --collection mixed --license cc0-1.0
+    add bare --collection mixed
+    add page --collection mixed --license https://ks.example/terms
+    add words --collection mixed --license 'Ask first, please'
+    add ref --collection mixed --license LicenseRef-Kansas
+    add one --collection agreed --license CC-BY-4.0
+    add two --collection agreed --license CC-BY-4.0
+    add said --collection told --license 'Ask first, please'
+    freshet check all --wait >/dev/null
+    add never --collection empty --license CC0-1.0
+)
+FRESHET_DIR=$sources
+get '/data.json?version=3'
+cp "$work/body" "$work/licences3.json"
+is "every distribution has the licence of its own source" "$(jq -r '.dataset[] | select(.title == "mixed") | .distribution[] | "\(.title): \(.license)"' "$work/body" | sort)" 'bare: null
+free: https://spdx.org/licenses/CC0-1.0.html
+page: https://ks.example/terms
+ref: LicenseRef-Kansas
+words: Ask first, please'
+get /data.json
+cp "$work/body" "$work/licences1.json"
+is "a dataset has one where all agree; words are rights" "$(jq -r '.dataset[] | "\(.title): \(.license) \(.rights)"' "$work/body" | sort)" \
+    'agreed: https://spdx.org/licenses/CC-BY-4.0.html null
+mixed: null null
+said: null Licence: Ask first, please'
+is "what was never updated has no date to tell: it is in 3.0 alone" "$(jq -c '[.dataset[].modified | startswith("2026-07-03")] | unique' "$work/body") $(jq -c '[.dataset[] | select(.title == "never") | has("modified")]' "$work/licences3.json")" '[true] [false]'
+get /dcat/datasets/mixed.ttl
+cp "$work/body" "$work/dcat-licences.ttl"
+read_with nt "$work/body" >"$work/licences.nt"
+lacks "only SPDX identifiers are addresses there" "$(grep -v 'CC0-1.0.html' "$work/licences.nt")" 'spdx.org/licenses'
+has "words are a document of their own" "$(cat "$work/licences.nt")" '^_:.* <http://www.w3.org/2000/01/rdf-schema#label> "Ask first, please"'
+has "as are references" "$(cat "$work/licences.nt")" '^_:.* <http://www.w3.org/2000/01/rdf-schema#label> "LicenseRef-Kansas"'
+is "and the one without has none" "$(grep -c '<http://purl.org/dc/terms/license>' "$work/licences.nt") $(grep 'bare-v1-data>' "$work/licences.nt" | grep -c license)" '4 0'
+item() { get "/stac/collections/mixed/items/$1-v1" && jq -c '[.properties.license, (.links[] | select(.rel == "license") | .href, .title)]' "$work/body"; }
+is "STAC: an identifier" "$(item free)" '["CC0-1.0"]'
+is "STAC: nothing" "$(item bare)" '[null]'
+is "STAC: an address" "$(item page)" '["other","https://ks.example/terms",null]'
+is "STAC: words" "$(item words)" '["other","http://test.example/sources/words","Ask first, please"]'
+get /stac/collections/empty
+is "a collection without items claims no time" "$(jq -c .extent.temporal.interval "$work/body")" '[[null,null]]'
+for q in 'datetime=2020-01-01T00:00:00Z' 'datetime=../2030-01-01T00:00:00Z' 'bbox=-180,-90,180,90'; do
+    get "/stac/collections?$q"
+    is "and is not found by $q" "$(jq '[.collections[] | select(.id == "empty")] | length' "$work/body")" 0
+done
+get '/stac/collections?bbox=-99,38,-97,39&datetime=2026-07-01T00:00:00Z/..'
+is "others are" "$(jq -c '[.collections[].id]' "$work/body")" '["agreed","mixed","told"]'
+FRESHET_DIR=$work/i
+
 # ---- PROV -----------------------------------------------------------------------------------------
 run=$(query "SELECT run_id FROM ledger JOIN sources USING (src_no) WHERE id = 'lines' AND version = 3")
 for at in "/prov/$run" /prov/sources/lines /prov/sources/gen; do
@@ -158,8 +217,9 @@ is "by class" "$(seqs 'class=content')" '[3]'
 is "by detector" "$(seqs 'detector=operator')" '[5]'
 is "by place" "$(seqs 'bbox=-97.5,38.5,-97.2,38.6')" '[3]'
 is "by time" "$(seqs 'datetime=../2026-07-02T23:59:59Z')" '[1,2]'
+is "by time before 1970" "$(seqs 'datetime=../1960-01-01T00:00:00Z') $(seqs 'datetime=1960-01-01T00:00:00Z/..' | jq length)" '[] 6'
 is "by surprise: withheld is neither" "$(seqs 'unexpected=false' | jq 'index(6)') $(seqs 'unexpected=true' | jq 'index(6)')" 'null null'
-for bad in 'type=odd' 'class=x' 'bbox=1,2,3' 'bbox=0,10,0,5' 'datetime=2026' 'datetime=/' 'unexpected=1' 'colour=red' 'f=rss' 'collection=' 'since=99' 'source=A'; do
+for bad in 'type=odd' 'class=x' 'bbox=1,2,3' 'bbox=0,10,0,5' 'datetime=2026' 'datetime=/' 'datetime=2026-01-01T00:00:00Z/1960-01-01T00:00:00Z' 'bbox=-181,0,1,1' 'bbox=0,0,999,1' 'unexpected=1' 'colour=red' 'f=rss' 'collection=' 'since=99' 'source=A'; do
     get "/changes?$bad"
     is "/changes?$bad is refused by name" "$(status) $(jq -r '.errors[0].field' "$work/body")" "400 ${bad%%=*}"
 done
@@ -178,11 +238,32 @@ get /dcat/datasets/res
 lacks "a restricted dataset has no time" "$(cat "$work/body")" '2026-07-0[0-9]T'
 
 # ---- retention -------------------------------------------------------------------------------------
-sqlite3 "$FRESHET_DIR/ledger.db" 'UPDATE public_meta SET first_seq = 4'
+known=$(query 'SELECT count(*) FROM ledger')
+FRESHET_NOW=2026-07-04T11:00:00Z
+freshet gc >/dev/null
+get '/changes?since=0'
+is "without a limit all is kept" "$(jq -c '[.first_seq, (.results | length)]' "$work/body")" '["1",6]'
+freshet config set feed_retention_days 1
+is "a dry run takes nothing" "$(freshet gc --dry-run --json | jq .feed) $(query 'SELECT first_seq FROM public_meta')" '0 1'
+is "what is older goes" "$(freshet gc --json | jq .feed) $(freshet gc --json | jq .feed)" '2 0'
 get '/changes?since=1&f=atom'
-is "a cursor from before the retention is a 410" "$(status) $(header Content-Type) $(jq -r .first_seq "$work/body")" '410 application/problem+json 4'
-get '/changes?since=3&f=ndjson'
-is "its first entry can be had" "$(status) $(head -n 1 "$work/body" | jq -r .seq)" '200 4'
+is "a cursor from before the retention is a 410" "$(status) $(header Content-Type) $(jq -r .first_seq "$work/body")" '410 application/problem+json 3'
+get '/changes?since=2&f=ndjson'
+is "its first entry can be had" "$(status) $(head -n 1 "$work/body" | jq -r .seq)" '200 3'
+get '/changes?since=0'
+is "the beginning is where it begins" "$(jq -c '[.first_seq, .last_seq, .pending, [.results[].seq]]' "$work/body")" '["3","6",0,["3","4","5","6"]]'
+get '/changes?limit=2'
+is "going back ends there" "$(jq -c '[.pending, [.results[].seq]]' "$work/body")" '[2,["6","5"]]'
+is "nothing of the history went" "$(query 'SELECT count(*) FROM ledger')" "$known"
+is "verify agrees" "$(freshet verify --json | jq -c '[.ok, .problems]')" '[true,[]]'
+freshet rebuild >/dev/null
+is "and no rebuild brings it back" "$(query 'SELECT group_concat(seq) FROM (SELECT seq FROM public_changes ORDER BY seq)')" '3,4,5,6'
+FRESHET_NOW=2026-07-09T11:00:00Z
+freshet gc >/dev/null
+get '/changes?since=6'
+is "also when all of it is old: who has it all stays" "$(status) $(jq -c '[.first_seq, .last_seq, (.results | length)]' "$work/body")" '200 ["7","6",0]'
+get '/changes?since=5'
+is "who has not is told" "$(status) $(jq -r .first_seq "$work/body")" '410 7'
 
 # ---- by schemas and shapes, where they are ---------------------------------------------------------
 schemas=${FRESHET_SCHEMAS:-../shared/data/schemas}
@@ -195,9 +276,9 @@ elif node_packages ajv@8 ajv-formats@3 n3 jsonld@9 @zazuko/env@3 rdf-validate-sh
         run 0 node "$schemas/shacl_validate.mjs" --shapes "$schemas/dcat-us-3.0/dcat-us_3.0_shacl_shapes.ttl" "$doc"
     done
     for doc in "$work"/prov-*.json; do run 0 node "$schemas/validate_json.js" prov-json "$doc"; done
-    EACH=dataset run 0 node "$schemas/validate_json.js" dcat-us-1.1-dataset "$work/data1.json"
+    for one in data1 licences1; do EACH=dataset run 0 node "$schemas/validate_json.js" dcat-us-1.1-dataset "$work/$one.json"; done
     run 0 node "$schemas/validate_json.js" dcat-us-3 "$work/data3.json"
-    EACH=dataset run 0 node "$schemas/validate_json.js" dcat-us-3-dataset "$work/data3.json"
+    for one in data3 licences3; do EACH=dataset run 0 node "$schemas/validate_json.js" dcat-us-3-dataset "$work/$one.json"; done
     jq -c '.[]' "$work/events.json" | head -n 1 >"$work/event.json"
     run 0 node "$schemas/validate_json.js" cloudevent "$work/event.json"
     for name in dcat-dcat dcat-dcat-datasets-tiger prov-prov-sources-lines; do

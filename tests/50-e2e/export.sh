@@ -33,6 +33,7 @@ site=$work/site
 run 0 freshet export "$site" --base-url https://data.example.org/ --json
 is "it tells what is there" "$(echo "$out" | jq -c '[.collections, .items, .provenance, .deltas, .changes]')" '[3,4,4,4,5]'
 is "and how many files" "$(echo "$out" | jq .files)" "$(($(find "$site" -type f | wc -l) - 1))"
+is "another user's web server can read it" "$(find "$site" -not -perm -004 | head -n 3)$(find "$site" -type d -not -perm -001 | head -n 3)" ''
 for file in index.html catalog.json data.json changes.ndjson dcat/catalog.ttl dcat/catalog.jsonld dcat/datasets/res.ttl collections/borders/collection.json collections/borders/items/lines-v2.json; do
     is "$file is there" "$(test -s "$site/$file" && echo yes)" yes
 done

@@ -45,6 +45,11 @@ policy '{"version":"2","levels":{"public":{"require":["title","license"],"licens
 is "what would be decided" "$(freshet policy check --json | jq -c '[.sources[].verdict]')" '["allow","deny","hold","hold"]'
 run 0 freshet policy check --source bare
 has "with the reason" "$out" 'LICENSE_NOT_ALLOWED'
+freshet source add --id old --url "$u/p/old.json" --collection tests --title Old
+freshet source retire old >/dev/null
+run 0 freshet policy check --source old
+run 0 freshet policy check
+lacks "what is retired is decided no more" "$out" '^old'
 look
 is "allowed" "$(version open)" 1
 is "denied: a dead letter" "$(freshet dlq list --json | jq -r '.dead_letters[0].reason // .[0].reason')" LICENSE_NOT_ALLOWED

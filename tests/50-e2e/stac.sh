@@ -76,6 +76,10 @@ is "and by POST" "$(cat "$work/posted")" "$(cat "$work/ids")"
 is "a token of another order is refused" "$(status "$base/stac/search?sortby=title&token=$(get "$base/stac/search?limit=3" |
     jq -r '.links[] | select(.rel == "next") | .href' | sed 's/.*token=//')")" 400
 
+next=$(get "$base/stac/search?limit=1" | jq -r '.links[] | select(.rel == "next") | .href')
+prev=$(get "$next" | jq -r '.links[] | select(.rel == "prev") | .href')
+is "back to a page of one" "$(get "$prev" | jq -r '.features[].id')" "$(head -n 1 "$work/ids")"
+
 # ---- errors of a body name what is wrong ----------------------------------------------------------------
 wrong() { post "$1" | jq -r '.status, .detail, .errors[].field' | tr '\n' ' '; }
 has "a member that there is none of" "$(wrong '{"zzz":1}')" '^400 .* zzz $'
@@ -108,6 +112,20 @@ for path in /stac "/stac/search?ids=nothing-v1"; do
 done
 
 c=$(get "$base/stac/search?limit=1&filter=geometry%20IS%20NOT%20NULL" | jq -r '.features[0].collection')
+# ---- the description of the addresses -----------------------------------------------------------------
+kind() { get -o /dev/null -D - "$base$1" -H "Accept: $2" | tr -d '\r' | sed -n '1s/^[^ ]* \([0-9]*\).*/\1/p; s/^Content-Type: //p' | xargs; }
+for path in /stac/api /openapi.json; do
+    is "$path: its own type" "$(kind $path '*/*')" '200 application/vnd.oai.openapi+json;version=3.1'
+    is "$path: what the link says" "$(kind $path "$(get "$base/stac" | jq -r '.links[] | select(.rel == "service-desc") | .type')")" \
+        '200 application/vnd.oai.openapi+json;version=3.1'
+    is "$path: JSON" "$(kind $path application/json)" '200 application/json'
+    is "$path: JSON for who knows 3.0 alone" "$(kind $path 'application/vnd.oai.openapi+json;version=3.0, application/json')" '200 application/json'
+    is "$path: nothing else" "$(kind $path text/turtle)" '406 application/problem+json'
+    has "$path: Accept chooses" "$(get -I "$base$path")" '^Vary: .*Accept$'
+    has "$path: a date" "$(get -I "$base$path")" '^Last-Modified: '
+    has "$path: compressed" "$(get -o /dev/null -D - "$base$path" -H 'Accept-Encoding: gzip')" '^Content-Encoding: gzip'
+done
+
 # ---- schemas ---------------------------------------------------------------------------------------------
 if [ -f "$schemas/validate_stac.py" ] && /usr/bin/python3 -c "import jsonschema" 2>/dev/null; then
     for path in /stac /stac/collections "/stac/search?limit=1000" "/stac/collections/$c"; do
@@ -126,6 +144,13 @@ if command -v ogrinfo >/dev/null; then
     has "GDAL counts the items of $c" "$out" "^Feature Count: $n\$"
     run 0 ogrinfo -al -q "OAPIF:$base/stac" "$c"
     is "and reads them" "$(printf '%s\n' "$out" | grep -c '^OGRFeature')" "$n"
+    some=$(get "$base/stac/collections/$c/items?limit=1" | jq -r '.features[0].id')
+    run 0 env CPL_DEBUG=ON CPL_CURL_VERBOSE=YES ogrinfo -al -q "OAPIF:$base/stac" "$c" -where "id='$some'"
+    is "it takes an id for a condition" "$(printf '%s\n' "$out" | grep -c '^OGRFeature')" 1
+    lacks "it reads the description of the addresses" "$err" '^ERROR'
+    has "which it asks for" "$err" 'GET /stac/api '
+    run 0 env CPL_DEBUG=ON CPL_CURL_VERBOSE=YES ogrinfo -al -q "OAPIF:$base/stac" "$c" -where "version='1'"
+    lacks "also for another condition" "$err" '^ERROR'
 else
     echo "skipped: no ogrinfo"
 fi

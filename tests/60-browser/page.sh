@@ -54,8 +54,11 @@ done
 is "each public one says how to check it, use it and take it back" \
     "$(grep -o '<summary>Check it, use it, take it back</summary>' "$work/page.html" | wc -l | tr -d ' ')" \
     "$(echo "$changes" | jq '[.results[] | select(.sensitivity == "public" and .change_type != "deleted" and .rollback_ref)] | length')"
-sum=$(curl -s "$base/freshness?limit=1000" | jq -r '(.results // .freshness) | "\([.[] | select(.state == "current")] | length) of \(length) sources are current"')
+sum=$(curl -s "$base/badges/all.json" | jq -r '.message | sub(" current"; " sources are current")')
 has "how many are current stands on top" "$page" "$sum"
+withheld=$(grep -o 'Withheld at[^<]*' "$work/page.html")
+has "what is withheld is told" "$withheld" 'exact place'
+lacks "in words for people" "$withheld" 'bbox\|qa\|[a-z]_[a-z]\|uri\| ref'
 has "the newest is named" "$page" "$(echo "$changes" | jq -r '.results[0].title')"
 curl -s "$base/freshness?limit=1000" | jq -r '[.results[]? // .freshness[]?][] | .title + "\t" + .label' >"$work/badges"
 tab=$(printf '\t')
@@ -84,6 +87,7 @@ is "every address of the description is on the page" "$(count docs 'class="addre
 is "and every schema" "$(count docs 'id="schema-')" "$(jq '.components.schemas | length' "$work/openapi.json")"
 has "with what it does" "$docs" "$(jq -r '.paths["/changes"].get.summary' "$work/openapi.json" | cut -d : -f 1)"
 has "what a provider sends is told in words" "$docs" 'Send \*/\*: As the provider of the source sends it'
+lacks "code is set as code" "$(tr '\n' ' ' <"$work/docs.html" | sed 's/<pre[^>]*>[^<]*<\/pre>//g')" '`'
 lacks "no part of it is left out" "$docs" 'cannot be shown'
 lacks "the reference is not stuck at loading" "$docs" 'Loading…'
 is "no error on its console" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/docs.log" | head -n 5)" ''
@@ -95,6 +99,9 @@ is "the first page leads to it" "$(count page 'href="/docs"')" 1
 # The policy of its answer lets the style in; a refusal would be on the console.
 look /stac stac
 has "the catalog has a page" "$(text stac)" 'Catalog'
+has "with the collections by their names" "$(text stac)" ' Collections .* Boundaries '
+lacks "and no number that there are not" "$(text stac)" 'hundred'
+has "it says what links lead to" "$(text stac)" 'Links lead to JSON'
 is "nothing of it is refused" "$(grep -E 'CONSOLE|ERR_|Uncaught|Refused to' "$work/stac.log" | head -n 5)" ''
 has "it is under the policy of pages" "$(curl -s -i -H 'Accept: text/html' "$base/stac")" "^Content-Security-Policy: default-src 'self';"
 has "its JSON is under that of data" "$(curl -s -i "$base/stac")" "^Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"

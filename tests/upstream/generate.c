@@ -104,7 +104,7 @@ static void generate_json(size_t size, uint64_t seed, struct buf *out)
 
 static void generate_zip(size_t size, uint64_t seed, struct buf *out)
 {
-    CLEANUP(buf_release) struct buf data;
+    CLEANUP(buf_release) struct buf data = {0};
     buf_init(&data, BLOB_MAX);
     generate_random(size, seed, &data);
     struct pack_member member = {"data.bin", buf_view(&data)};

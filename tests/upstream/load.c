@@ -118,7 +118,7 @@ static enum rc bulk_numbers(yyjson_val *obj, struct bulk *b, struct err *err)
         (rc = json_get_i64(obj, "seed", 0, INT64_MAX, &seed, err)) != RC_OK ||
         (rc = json_get_str(obj, "kind", &kind, err)) != RC_OK)
         return rc;
-    CLEANUP(buf_release) struct buf probe;
+    CLEANUP(buf_release) struct buf probe = {0};
     buf_init(&probe, 4u << 20);
     if (generate_body(kind, 0, 1, &probe) != RC_OK)
         return err_set(err, RC_INVALID, "kind", "no such kind of generated body: %s", kind);
@@ -202,7 +202,7 @@ static enum rc load_root(struct world *w, yyjson_val *root, const char *what, st
 
 enum rc world_load_text(struct world *w, struct str text, const char *what, struct err *err)
 {
-    CLEANUP(arena_release) struct arena scratch;
+    CLEANUP(arena_release) struct arena scratch = {0};
     arena_init(&scratch, SCRATCH_MAX);
     yyjson_val *root = NULL;
     enum rc rc = json_parse(&scratch, text, JSON_RELAXED, what, &root, err);
@@ -211,7 +211,7 @@ enum rc world_load_text(struct world *w, struct str text, const char *what, stru
 
 static enum rc load_file(struct world *w, const char *path, struct err *err)
 {
-    CLEANUP(arena_release) struct arena scratch;
+    CLEANUP(arena_release) struct arena scratch = {0};
     arena_init(&scratch, SCRATCH_MAX);
     yyjson_val *root = NULL;
     const char *slash = strrchr(path, '/');
@@ -251,7 +251,7 @@ enum rc world_load(struct world *w, const char *path, struct err *err)
 
 enum rc world_expect(const char *path, struct buf *out, struct err *err)
 {
-    CLEANUP(arena_release) struct arena scratch;
+    CLEANUP(arena_release) struct arena scratch = {0};
     arena_init(&scratch, SCRATCH_MAX);
     yyjson_val *root = NULL;
     enum rc rc = json_parse_file(&scratch, path, JSON_RELAXED, &root, err);

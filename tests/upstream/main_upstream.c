@@ -93,7 +93,7 @@ static enum rc parse_options(int argc, char **argv, struct options *o, struct er
 /* The options that print something and end. */
 static enum rc print(const struct options *o, struct err *err)
 {
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     buf_init(&out, 16u << 20);
     enum rc rc = RC_OK;
     if (o->help) {

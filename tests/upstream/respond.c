@@ -107,7 +107,7 @@ static struct blob *plain_body(struct answer *a)
 
 static struct blob *packed(const struct spec *s, struct blob *plain)
 {
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     buf_init(&out, BLOB_MAX);
     if (s->encoding == ENCODING_BOMB)
         pack_bomb(&out, (uint64_t)s->bomb_bytes);

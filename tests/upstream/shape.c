@@ -167,7 +167,7 @@ static struct str with_header(struct buf *out, const struct buf *records, int ty
 void geo_write_shapefile(struct buf *out, const struct geo_layer *l, const struct geo_state *state,
                          const char *base)
 {
-    CLEANUP(buf_release) struct buf records, index, shp, shx, dbf;
+    CLEANUP(buf_release) struct buf records = {0}, index = {0}, shp = {0}, shx = {0}, dbf = {0};
     struct buf *all[] = {&records, &index, &shp, &shx, &dbf};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         buf_init(all[i], BLOB_MAX);

@@ -110,7 +110,7 @@ static void expand(struct buf *out, struct str s, const char *mark, int number)
 
 static void expand_all(const struct spec_home *h, struct str s, int year, struct buf *out)
 {
-    CLEANUP(buf_release) struct buf a, b;
+    CLEANUP(buf_release) struct buf a = {0}, b = {0};
     buf_init(&a, BLOB_MAX);
     buf_init(&b, BLOB_MAX);
     expand(&a, s, "{port}", h->port);
@@ -125,7 +125,7 @@ static void expand_all(const struct spec_home *h, struct str s, int year, struct
 
 enum rc spec_home_text(struct spec_home *h, struct str s, struct str *ret, struct err *err)
 {
-    CLEANUP(buf_release) struct buf text;
+    CLEANUP(buf_release) struct buf text = {0};
     buf_init(&text, BLOB_MAX);
     expand_all(h, s, 0, &text);
     char *p = buf_rc(&text) == RC_OK ? arena_str(&h->arena, buf_view(&text)) : NULL;
@@ -265,7 +265,7 @@ static enum rc body_generate(yyjson_val *v, int year, struct buf *out, struct er
         return rc;
     if (generate_body(kind, (size_t)size, (uint64_t)seed + (uint64_t)year, out) == RC_OK)
         return RC_OK;
-    CLEANUP(buf_release) struct buf kinds;
+    CLEANUP(buf_release) struct buf kinds = {0};
     buf_init(&kinds, 1024);
     generate_kinds(&kinds);
     return err_set(err, RC_INVALID, "generate", "kind must be one of: %.*s",
@@ -276,7 +276,7 @@ static enum rc body_generate(yyjson_val *v, int year, struct buf *out, struct er
 static enum rc set_body(struct spec_home *h, struct str key, yyjson_val *v, int year,
                         struct spec *to, bool *taken, struct err *err)
 {
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     buf_init(&out, BLOB_MAX);
     enum rc rc;
     *taken = true;

@@ -81,7 +81,7 @@ static yyjson_mut_val *text_val(yyjson_mut_doc *d, struct str s)
 {
     if (str_is_utf8(s))
         return yyjson_mut_strncpy(d, s.p, s.n);
-    CLEANUP(buf_release) struct buf out;
+    CLEANUP(buf_release) struct buf out = {0};
     buf_init(&out, 2 * WIRE_BODY_MAX + 2 * HTTP_HEAD_MAX);
     for (size_t i = 0; i < s.n; i++) {
         uint8_t c = (uint8_t)s.p[i];
