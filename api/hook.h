@@ -78,9 +78,8 @@ struct hook_reading {
     size_t n_events;
     struct str reply, reply_type; /* HOOK_HANDSHAKE */
     struct str reply_headers;     /* whole header lines with CRLF, e.g. WebHook-Allowed-Origin */
-    struct str
-        confirm_url; /* HOOK_CONFIRM: already checked against the adapter's host rule; its one event
-                               tells a repeat */
+    /* HOOK_CONFIRM: already checked against the adapter's host rule. Its one event tells a repeat. */
+    struct str confirm_url;
 };
 
 struct hook_adapter {

@@ -8,9 +8,11 @@
 
 static const struct {
     size_t offset;
-    bool once;
+    const char *twice; /* why a second one refuses the request; NULL: it does not */
 } fields[] = {
-#define X(field, member, once) {offsetof(struct req, member), once},
+#define X(field, member, once_as)                                                                  \
+    {offsetof(struct req, member),                                                                 \
+     sizeof once_as > 1 ? once_as " was sent twice, but must be single." : NULL},
     REQ_FIELDS(X)
 #undef X
 };
@@ -27,8 +29,8 @@ void req_take_field(struct req *r, enum req_field field, struct str value)
     unsigned bit = 1u << field;
     if (!(r->seen & bit))
         *(struct str *)(void *)((char *)r + fields[field].offset) = value;
-    else if (fields[field].once)
-        refuse(r, "A header that must be single was sent twice.");
+    else if (fields[field].twice)
+        refuse(r, fields[field].twice);
     r->seen |= bit;
 }
 

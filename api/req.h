@@ -61,26 +61,26 @@ struct req {
 };
 
 /* What a front (fcgi, stream_http) hears of a request. Each has its own names for these.
- * X(field, member of struct req, may it come once only?) */
+ * X(field, member of struct req, how it is called where it may come once only, else "") */
 #define REQ_FIELDS(X)                                                                              \
-    X(METHOD, method, true)                                                                        \
-    X(PATH, path, true)                                                                            \
-    X(QUERY, query, true)                                                                          \
-    X(CONTENT_TYPE, content_type, true)                                                            \
-    X(CONTENT_LENGTH, content_length, true)                                                        \
-    X(REMOTE_ADDR, remote_addr, true)                                                              \
-    X(SCHEME, origin.scheme, true)                                                                 \
-    X(HOST, origin.host, true)                                                                     \
-    X(FORWARDED_PROTO, origin.forwarded_proto, true)                                               \
-    X(FORWARDED_HOST, origin.forwarded_host, true)                                                 \
-    X(AUTHORIZATION, authorization, true)                                                          \
-    X(IDEMPOTENCY_KEY, idempotency_key, true)                                                      \
-    X(LAST_EVENT_ID, last_event_id, true)                                                          \
-    X(IF_NONE_MATCH, if_none_match, false)                                                         \
-    X(IF_MODIFIED_SINCE, if_modified_since, false)                                                 \
-    X(ACCEPT, accept, false)
+    X(METHOD, method, "REQUEST_METHOD")                                                            \
+    X(PATH, path, "PATH_INFO")                                                                     \
+    X(QUERY, query, "QUERY_STRING")                                                                \
+    X(CONTENT_TYPE, content_type, "Content-Type")                                                  \
+    X(CONTENT_LENGTH, content_length, "Content-Length")                                            \
+    X(REMOTE_ADDR, remote_addr, "REMOTE_ADDR")                                                     \
+    X(SCHEME, origin.scheme, "REQUEST_SCHEME")                                                     \
+    X(HOST, origin.host, "Host")                                                                   \
+    X(FORWARDED_PROTO, origin.forwarded_proto, "X-Forwarded-Proto")                                \
+    X(FORWARDED_HOST, origin.forwarded_host, "X-Forwarded-Host")                                   \
+    X(AUTHORIZATION, authorization, "Authorization")                                               \
+    X(IDEMPOTENCY_KEY, idempotency_key, "Idempotency-Key")                                         \
+    X(LAST_EVENT_ID, last_event_id, "Last-Event-ID")                                               \
+    X(IF_NONE_MATCH, if_none_match, "")                                                            \
+    X(IF_MODIFIED_SINCE, if_modified_since, "")                                                    \
+    X(ACCEPT, accept, "")
 enum req_field {
-#define X(field, member, once) FIELD_##field,
+#define X(field, member, once_as) FIELD_##field,
     REQ_FIELDS(X)
 #undef X
 };

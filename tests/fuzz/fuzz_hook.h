@@ -121,7 +121,7 @@ static inline enum rc fuzz_read(struct fuzz_hook *f, const struct hook_adapter *
         return rc;
     }
     HOLDS(ret->n_events <= HOOK_EVENTS_MAX);
-    HOLDS(ret->kind == HOOK_EVENTS || ret->n_events == 0);
+    HOLDS(ret->kind == HOOK_EVENTS || ret->n_events == (ret->kind == HOOK_CONFIRM));
     for (size_t i = 0; i < ret->n_events; i++)
         fuzz_event(&ret->events[i]);
     fuzz_lines(ret->reply_headers);
