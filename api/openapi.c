@@ -172,6 +172,11 @@ static bool is_delivery(const struct row *row)
     return str_starts(str_of(row->pattern), STR("/hooks/")) && strcmp(row->method, "POST") == 0;
 }
 
+static bool is_rollback(const struct row *row)
+{
+    return strcmp(row->pattern, "/admin/rollbacks") == 0 && strcmp(row->method, "POST") == 0;
+}
+
 static bool has_param(const struct row *row, const char *name)
 {
     struct str rest = str_of(row->params), item;
@@ -212,6 +217,10 @@ static void put_answers(struct buf *b, const struct row *row)
             "told, or no news. Or the answer to a handshake, in its own type\",\"content\":{"
             "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/hook-accepted\"}},"
             "\"text/plain\":{\"schema\":{\"type\":\"string\"}}}}");
+    if (is_rollback(row))
+        buf_puts(b, ",\"200\":{\"description\":\"Nothing to wait for: blocks were lifted, or the "
+                    "wanted state is there\",\"content\":{\"application/json\":{\"schema\":{"
+                    "\"$ref\":\"#/components/schemas/rollback-settled\"}}}}");
     if (strcmp(row->method, "GET") == 0)
         buf_puts(b, ",\"304\":{\"description\":\"The client has it already\"}");
 #define X(name, http, retry, slug, title)                                                          \
@@ -322,6 +331,7 @@ static enum rc put_paths(struct buf *b, struct err *err)
 static enum rc want_schemas(struct openapi_schemas *s, struct arena *a, struct err *err)
 {
     TRY(openapi_want(s, a, STR("problem"), err));
+    TRY(openapi_want(s, a, STR("rollback-settled"), err));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool many = false;
         for (size_t j = 0; j < ARRAY_LEN(media); j++) {
