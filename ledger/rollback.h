@@ -10,8 +10,8 @@
  *   1. A change may be taken back while it is in force and the newest of its source that is. One that
  *      was taken back is not in force, and neither is the rollback that did it; a rollback that is head
  *      can itself be taken back, which puts its change in force again.
- *   2. What was taken back is blocked: a run with these bytes ends as ROLLED_BACK. A rollback of a
- *      rollback lifts the block of the one it takes back, and sets none.
+ *   2. What was taken back is blocked: a run with these bytes ends as ROLLED_BACK, one with others of the same
+ *      content as ROLLED_BACK_CONTENT. A rollback of a rollback lifts the block of the one it takes back, and sets none.
  *   3. Rollbacks of a source are claimed in the order of asking, the next when the one before has ended.
  *   4. A rollback is claimed and its run opened in one transaction; whoever dies then leaves a
  *      candidate that goes on.
@@ -123,6 +123,13 @@ MUST_CHECK enum rc rollback_order(struct ledger *l, struct arena *a, int64_t can
 /* Are these bytes of the source blocked? sha NULL: is its deletion? */
 MUST_CHECK enum rc rollback_blocks(struct ledger *l, int64_t src_no, const struct sha256 *sha,
                                    bool *ret, struct err *err);
+/* What validation told of the bytes that are blocked, newest first, at most ROLLBACK_BLOCKS_MAX: who has
+ * other bytes of the same content finds it here. RC_GONE from fn ends it, and is RC_OK. */
+#define ROLLBACK_BLOCKS_MAX                                                                        \
+    100 /* each is a report to read; an operator has lifted older ones long since */
+typedef enum rc rollback_qa_fn(void *ctx, struct str qa, struct err *err);
+MUST_CHECK enum rc rollback_blocked_qa(struct ledger *l, int64_t src_no, rollback_qa_fn *fn,
+                                       void *ctx, struct err *err);
 
 struct rollback_lift {
     int64_t src_no;

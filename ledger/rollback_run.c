@@ -185,6 +185,20 @@ enum rc rollback_blocks(struct ledger *l, int64_t src_no, const struct sha256 *s
     return RC_OK;
 }
 
+enum rc rollback_blocked_qa(struct ledger *l, int64_t src_no, rollback_qa_fn *fn, void *ctx,
+                            struct err *err)
+{
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_BLOCKED_QA, &q, err, "ii", src_no, (int64_t)ROLLBACK_BLOCKS_MAX));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        rc = fn(ctx, col_view(&q, 0), err);
+        if (rc != RC_OK)
+            return rc == RC_GONE ? RC_OK : rc;
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 enum rc rollback_done(struct ledger *l, const char *run_id, const char *reverted, int64_t src_no,
                       const struct sha256 *sha, int64_t now, struct err *err)
 {
