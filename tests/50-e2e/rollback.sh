@@ -105,7 +105,11 @@ get() { curl -sS --max-time 20 -H "Authorization: Bearer $1" "$base$2"; }
 delta=$(newest_delta a)
 is "without a token" "$(post none /admin/rollbacks "{\"delta\":\"$delta\",\"reason\":\"x\"}" | tail -n 1)" 401
 is "without a reason" "$(post "$ops" /admin/rollbacks "{\"delta\":\"$delta\"}" | tail -n 1)" 400
-first=$(post "$ops" /admin/rollbacks "{\"delta\":\"$delta\",\"reason\":\"over HTTP\"}" 'Idempotency-Key: k1')
+body=$(freshet changes --source a --json | jq -c '.results[0].rollback_ref.body')
+is "what the feed says to send lacks a reason" "$(post "$ops" /admin/rollbacks "$body" | head -n 1 | jq -r '.errors[0].field')" reason
+body=$(echo "$body" | jq -c '. + {reason: "over HTTP"}')
+is "and nothing else" "$body" "{\"delta\":\"$delta\",\"reason\":\"over HTTP\"}"
+first=$(post "$ops" /admin/rollbacks "$body" 'Idempotency-Key: k1')
 is "asked" "$(echo "$first" | tail -n 1)" 202
 id=$(echo "$first" | head -n 1 | jq -r .rollback_id)
 soon "a handler carries it out" 20 sh -c "curl -s -H 'Authorization: Bearer $ops' $base/admin/rollbacks/$id | jq -e '.state == \"done\"'"
