@@ -68,9 +68,9 @@ static int print_done(struct cli *c, const struct rollback *r)
         return cli_fail(c);
     if (!c->json) {
         printf("%s taken back as %s\n", r->delta_id, r->event_id);
-        cli_hint(c,
-                 "Its bytes do not come again until they change, or: freshet rollback --lift %s\n",
-                 s.id);
+        cli_hint(
+            c, "Its content does not come again until it changes, or: freshet rollback --lift %s\n",
+            s.id);
         return CLI_DONE;
     }
     yyjson_mut_doc *d = json_doc(&c->arena);
