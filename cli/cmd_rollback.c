@@ -15,7 +15,8 @@
 
 #define WAIT_MS 30000 /* for a handler that works on the source: as long as a large file may take */
 #define LOOK_MS 50
-#define STEPS_MAX 1000 /* of --to */
+#define STEPS_MAX 1000              /* of --to */
+#define WAY_MEMORY_MAX (256u << 10) /* of ROLLBACK_FIRST_MAX deltas */
 
 static void nap(void)
 {
@@ -151,13 +152,16 @@ static int go_to(struct cli *c, const char *manifest)
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_val *o = yyjson_mut_obj(d), *list;
     const char *delta = rollback_delta(&c->arena, manifest);
-    struct rollback_list way = {.n = 1};
+    CLEANUP(arena_release) struct arena a;
+    struct rollback_list way;
+    arena_init(&a, WAY_MEMORY_MAX);
     yyjson_mut_doc_set_root(d, o);
     json_add_str(d, o, "to", delta);
     list = yyjson_mut_obj_add_arr(d, o, "taken_back");
     for (int i = 0; i <= STEPS_MAX; i++) {
         struct rollback r;
-        if (!delta || rollback_way(c->ledger, &c->arena, delta, &way, &c->err) != RC_OK)
+        arena_reset(&a);
+        if (!delta || rollback_way(c->ledger, &a, delta, &way, &c->err) != RC_OK)
             return cli_fail(c);
         if (way.n == 0)
             break;
@@ -169,7 +173,7 @@ static int go_to(struct cli *c, const char *manifest)
         if (take_back(c, way.ids[0], &r) != RC_OK)
             return cli_fail(c);
         yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list);
-        json_add_str(d, one, "delta", way.ids[0]);
+        yyjson_mut_obj_add_strcpy(d, one, "delta", way.ids[0]);
         json_add_str(d, one, "change_event_id", r.event_id);
         if (!c->json)
             printf("%s taken back as %s\n", way.ids[0], r.event_id);

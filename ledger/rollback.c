@@ -3,8 +3,6 @@
 
 #include "ledger/query.h"
 
-#define DELTA_PREFIX "dlt_"
-
 /* A delta is named after its run. */
 static enum rc find_change(struct ledger *l, const char *delta_id, struct rollback_plan *p,
                            int64_t *ret_version, struct err *err)
@@ -124,6 +122,7 @@ enum rc rollback_first(struct ledger *l, struct arena *a, const char *delta_id,
     struct rollback_list list = {0};
     const struct names to = {&p, a, &list};
     TRY(make_plan(l, delta_id, &to, err));
+    list.src_no = p.src_no;
     *ret = list;
     return RC_OK;
 }
@@ -148,6 +147,7 @@ enum rc rollback_way(struct ledger *l, struct arena *a, const char *delta_id,
             TRY(list_add(a, &list, s.delta_id, err));
         at = goes ? at - 1 : s.below;
     }
+    list.src_no = p.src_no;
     *ret = list;
     return RC_OK;
 }

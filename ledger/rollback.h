@@ -31,6 +31,7 @@
 #define ROLLBACK_FIRST_MAX                                                                         \
     1000 /* of a list: what a person may still go through; `more` tells of others */
 #define DELTA_ID_MAX 48
+#define DELTA_PREFIX "dlt_" /* the id of its run follows */
 
 /* May the change be taken back now? */
 enum rollback_verdict {
@@ -48,6 +49,7 @@ struct rollback_plan {
     bool more;
 };
 struct rollback_list {
+    int64_t src_no;   /* whose all of them are */
     const char **ids; /* deltas, newest first */
     size_t n;
     bool more; /* than ROLLBACK_FIRST_MAX: the oldest are left out */

@@ -23,9 +23,8 @@ static enum rc record(struct ledger *l, const struct rollback_ask *ask, int64_t 
     return replay_append(l, now, "admin.rollback", src_no, id, buf_view(&body), err);
 }
 
-static enum rc add_row(struct ledger *l, const struct rollback_ask *ask,
-                       const struct rollback_plan *p, int64_t now, char ret_id[ROLLBACK_ID_MAX],
-                       struct err *err)
+static enum rc add_row(struct ledger *l, const struct rollback_ask *ask, const char *run_id,
+                       int64_t src_no, int64_t now, char ret_id[ROLLBACK_ID_MAX], struct err *err)
 {
     char uuid[37];
     uuid7(now, uuid);
@@ -33,9 +32,9 @@ static enum rc add_row(struct ledger *l, const struct rollback_ask *ask,
         snprintf(ret_id, ROLLBACK_ID_MAX, "%s", ask->id);
     else
         snprintf(ret_id, ROLLBACK_ID_MAX, "rbk_%s", uuid);
-    TRY(query_run(l, Q_ROLLBACK_ADD, err, "ttitti", ret_id, p->run_id, p->src_no, ask->reason,
-                  ask->by, now));
-    return record(l, ask, p->src_no, ret_id, now, err);
+    TRY(query_run(l, Q_ROLLBACK_ADD, err, "ttitti", ret_id, run_id, src_no, ask->reason, ask->by,
+                  now));
+    return record(l, ask, src_no, ret_id, now, err);
 }
 
 static enum rc add(struct ledger *l, const struct rollback_ask *ask, int64_t now,
@@ -45,7 +44,7 @@ static enum rc add(struct ledger *l, const struct rollback_ask *ask, int64_t now
     TRY(rollback_plan(l, ask->delta_id, &p, err));
     if (!ask->id)
         TRY(rollback_allowed(&p, err));
-    return add_row(l, ask, &p, now, ret_id, err);
+    return add_row(l, ask, p.run_id, p.src_no, now, ret_id, err);
 }
 
 /* A row for each: those behind the first may be taken back when those before them are. */
@@ -63,10 +62,8 @@ static enum rc add_way(struct ledger *l, const struct rollback_ask *ask, int64_t
                        ROLLBACK_FIRST_MAX);
     for (size_t i = 0; i < way.n; i++) {
         struct rollback_ask one = *ask;
-        struct rollback_plan p;
         one.delta_id = way.ids[i];
-        TRY(rollback_plan(l, one.delta_id, &p, err));
-        TRY(add_row(l, &one, &p, now, ret_id, err));
+        TRY(add_row(l, &one, one.delta_id + strlen(DELTA_PREFIX), way.src_no, now, ret_id, err));
     }
     return RC_OK;
 }

@@ -279,6 +279,56 @@ static void all_that_goes_first_is_listed(void **state)
     assert_int_equal(list.n, 0);
 }
 
+/* What the ledger refuses is done while the trigger is away; it is verified at the end. */
+static void despite(const char *trigger, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    char path[128], again[512];
+    snprintf(path, sizeof path, "SELECT sql FROM sqlite_schema WHERE name = '%s'", trigger);
+    const char *look = arena_strdup(&fix_arena, path);
+    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, look, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    snprintf(again, sizeof again, "%s", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    snprintf(path, sizeof path, "DROP TRIGGER %s", trigger);
+    (void)ask_number(path);
+    (void)ask_number(sql);
+    (void)ask_number(again);
+}
+
+/* More than a list holds are told of, and are no way that one wish goes. */
+static void a_list_of_what_goes_first_has_an_end(void **state)
+{
+    struct source s = add_source("one", "public");
+    struct rollback_list list;
+    char id[ROLLBACK_ID_MAX];
+    (void)state;
+    const char *a = put(&s, BODY_A);
+    const struct rollback_ask ask = {
+        .delta_id = a, .to = true, .reason = "wrong", .by = "Tester", .body = STR(WHY)};
+    despite("ledger_starts_pending",
+            "INSERT INTO ledger (run_id, src_no, cand_no, event_id, status, version,"
+            " delta_id, pending_at, moved_at) WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL"
+            " SELECT i + 1 FROM n WHERE i < 1002) SELECT 'many-' || i, src_no, cand_no,"
+            " event_id, 'finalized', i, 'dlt_many-' || i, pending_at, moved_at"
+            " FROM ledger, n WHERE version = 1");
+    (void)ask_number("UPDATE heads SET version = 1002");
+    OK(rollback_first(led, &fix_arena, a, &list, &fix_err));
+    assert_int_equal(list.n, ROLLBACK_FIRST_MAX);
+    assert_true(list.more);
+    assert_string_equal(list.ids[0], "dlt_many-1002");
+    assert_string_equal(list.ids[999], "dlt_many-3");
+    assert_rc(rollback_ask(led, &ask, 3000, id, &fix_err), RC_CONFLICT);
+    assert_holds(fix_err.msg, "1000");
+    assert_int_equal(ask_number("SELECT count(*) FROM rollbacks"), 0);
+    despite("ledger_stays", "DELETE FROM ledger WHERE version > 1");
+    (void)ask_number("UPDATE heads SET version = 1");
+}
+
 static void go_to(const char *delta, char id[ROLLBACK_ID_MAX])
 {
     struct rollback_list way;
@@ -694,6 +744,7 @@ int main(void)
                                        T(changes_go_back_one_after_the_other),
                                        T(head_that_moved_on_names_what_goes_first),
                                        T(all_that_goes_first_is_listed),
+                                       T(a_list_of_what_goes_first_has_an_end),
                                        T(a_state_is_gone_back_to),
                                        T(rollbacks_of_a_source_go_one_after_the_other),
                                        T(what_was_taken_back_is_not_taken_back_twice),
