@@ -1,9 +1,11 @@
-/* admin_rollbacks: POST /admin/rollbacks asks to take a change back, GET tells how far it is.
+/* admin_rollbacks: POST /admin/rollbacks asks to take a change back, or all that came after one, or lifts what
+ * an earlier one blocked; GET tells how far it is.
  *
  * Invariants
- *   1. 202 is said after the request is durable, never before.
- *   2. 409 names what must be taken back first, in errors[], newest first. A handler asks again when it
- *      begins, so what moves in between ends as failed, with the same words.
+ *   1. 202 is said after the request is durable, never before. 200: there is nothing to wait for, as a
+ *      block was lifted, or the state that is wanted is there.
+ *   2. 409 names all that must be taken back first, in deltas[], newest first. A handler asks again when
+ *      it begins, so what moves in between ends as failed, with the same words.
  *   3. Changes of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
@@ -12,25 +14,39 @@
 
 #define PATH "/admin/rollbacks/"
 
-static const char *const FIELDS[] = {"delta", "reason"};
+static const char *const FIELDS[] = {"delta", "to", "lift", "reason"};
 
 /* ---- POST ------------------------------------------------------------------------------------- */
 
-static enum rc read_ask(struct req *r, struct resp *w, struct rollback_ask *ret, struct buf *canon,
-                        struct err *err)
+struct wish {
+    struct rollback_ask ask; /* of delta or to */
+    const char *lift;        /* a source; NULL: it is no lifting */
+};
+
+static enum rc read_wish(struct req *r, struct resp *w, struct wish *ret, struct buf *canon,
+                         struct err *err)
 {
     yyjson_val *body = NULL;
     size_t known;
-    struct rollback_ask x = {.by = r->token->name, .token = r->token, .key = r->idempotency_key};
+    const char *delta = NULL, *to = NULL, *reason = NULL;
+    struct wish x = {.ask = {.by = r->token->name, .token = r->token, .key = r->idempotency_key}};
     TRY(admin_body(r, w, FIELDS, ARRAY_LEN(FIELDS), &body, &known, canon, err));
-    TRY(json_get_str(body, "delta", &x.delta_id, err));
-    TRY(json_get_str(body, "reason", &x.reason, err));
-    if (!x.delta_id || !x.delta_id[0])
+    TRY(json_get_str(body, "delta", &delta, err));
+    TRY(json_get_str(body, "to", &to, err));
+    TRY(json_get_str(body, "lift", &x.lift, err));
+    TRY(json_get_str(body, "reason", &reason, err));
+    if ((delta != NULL) + (to != NULL) + (x.lift != NULL) != 1 || (delta && !*delta))
         return err_set(err, RC_INVALID, "delta",
-                       "is needed: delta_manifest_ref of a change ends with it");
-    if (!x.reason || !x.reason[0])
+                       "give one of delta (delta_manifest_ref of a change ends with it), to (the "
+                       "delta or manifest of the state that is wanted), lift (a source)");
+    if (!reason || !reason[0])
         return err_set(err, RC_INVALID, "reason", "is needed: it is kept with the rollback");
-    x.body = buf_view(canon);
+    x.ask.to = to != NULL;
+    x.ask.delta_id = x.lift ? NULL : rollback_delta(r->arena, to ? to : delta);
+    if (!x.lift && !x.ask.delta_id)
+        return err_set(err, RC_NOMEM, "", "no memory for a delta");
+    x.ask.reason = reason;
+    x.ask.body = buf_view(canon);
     *ret = x;
     return RC_OK;
 }
@@ -40,24 +56,33 @@ static enum rc no_such_delta(struct err *err)
     return err_set(err, RC_NOT_FOUND, "", "There is no change with this delta.");
 }
 
-static void name_first(struct resp *w, const struct rollback_plan *p)
+/* The first few as errors, for people; all of them as a member, for who takes them back. */
+static enum rc name_first(struct req *r, struct resp *w, const char *delta, struct err *err)
 {
+    struct rollback_list first;
+    struct err own;
     char text[128];
-    for (size_t i = 0; i < p->n_first; i++) {
-        snprintf(text, sizeof text, "take back %s first", p->first[i]);
+    if (rollback_first(r->ledger, r->arena, delta, &first, &own) != RC_OK)
+        return err_set(err, own.rc, own.field, "%s", own.msg);
+    for (size_t i = 0; i < first.n && i < ROLLBACK_NAMED_MAX; i++) {
+        snprintf(text, sizeof text, "take back %s first", first.ids[i]);
         resp_error(w, STR("delta"), text);
     }
+    buf_puts(&w->extra, ",\"deltas\":[");
+    for (size_t i = 0; i < first.n; i++)
+        buf_printf(&w->extra, "%s\"%s\"", i ? "," : "", first.ids[i]);
+    buf_printf(&w->extra, "],\"more\":%s", first.more ? "true" : "false");
+    return RC_CONFLICT;
 }
 
-/* Whose change is it, and what stands before it? Asking again with a known key is no new request, so
- * only rollback_ask itself refuses. */
-static enum rc check_target(struct req *r, const char *delta, struct rollback_plan *ret,
-                            struct err *err)
+/* Whose change is it? Asking again with a known key is no new request, so only rollback_ask itself
+ * refuses. */
+static enum rc check_target(struct req *r, const char *delta, struct source *ret, struct err *err)
 {
-    struct source s;
-    enum rc rc = rollback_plan(r->ledger, delta, ret, err);
+    struct rollback_plan p;
+    enum rc rc = rollback_plan(r->ledger, delta, &p, err);
     if (rc == RC_OK)
-        rc = admin_source_no(r, ret->src_no, &s, err);
+        rc = admin_source_no(r, p.src_no, ret, err);
     return rc == RC_NOT_FOUND ? no_such_delta(err) : rc;
 }
 
@@ -65,27 +90,58 @@ static enum rc check_target(struct req *r, const char *delta, struct rollback_pl
 static enum rc ask_for(struct req *r, struct resp *w, const struct rollback_ask *ask,
                        char ret_id[ROLLBACK_ID_MAX], struct err *err)
 {
-    struct rollback_plan p;
-    TRY(check_target(r, ask->delta_id, &p, err));
     enum rc rc = rollback_ask(r->ledger, ask, r->now, ret_id, err);
-    if (rc == RC_CONFLICT && strcmp(err->field, "delta") == 0)
-        name_first(w, &p);
-    return rc;
+    return rc == RC_CONFLICT && strcmp(err->field, "delta") == 0
+               ? name_first(r, w, ask->delta_id, err)
+               : rc;
+}
+
+static enum rc take_back(struct req *r, struct resp *w, const struct rollback_ask *ask,
+                         struct err *err)
+{
+    char id[ROLLBACK_ID_MAX];
+    struct source s;
+    TRY(check_target(r, ask->delta_id, &s, err));
+    TRY(ask_for(r, w, ask, id, err));
+    put_object(&w->body);
+    if (*id) {
+        put_text(&w->body, "rollback_id", id);
+        admin_accepted(r, w, PATH, id);
+        return RC_OK;
+    }
+    put_text(&w->body, "source_id", s.id);
+    put_text(&w->body, "to", ask->delta_id);
+    buf_byte(&w->body, '}');
+    return RC_OK;
+}
+
+static enum rc lift(struct req *r, struct resp *w, const struct wish *x, struct err *err)
+{
+    struct rollback_lift ask = {.by = x->ask.by,
+                                .reason = x->ask.reason,
+                                .token = x->ask.token,
+                                .key = x->ask.key,
+                                .body = x->ask.body};
+    struct source s;
+    int64_t n;
+    TRY(admin_source(r, x->lift, NULL, &s, err));
+    ask.src_no = s.no;
+    TRY(rollback_lift(r->ledger, &ask, r->now, &n, err));
+    put_object(&w->body);
+    put_text(&w->body, "source_id", s.id);
+    put_key(&w->body, "lifted");
+    buf_printf(&w->body, "%lld}", (long long)n);
+    return RC_OK;
 }
 
 enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
 {
-    struct rollback_ask ask = {0};
-    char id[ROLLBACK_ID_MAX];
+    struct wish x = {0};
     CLEANUP(buf_release) struct buf canon = {0};
     buf_init(&canon, JSON_MAX);
     TRY(admin_key(r, err));
-    TRY(read_ask(r, w, &ask, &canon, err));
-    TRY(ask_for(r, w, &ask, id, err));
-    put_object(&w->body);
-    put_text(&w->body, "rollback_id", id);
-    admin_accepted(r, w, PATH, id);
-    return RC_OK;
+    TRY(read_wish(r, w, &x, &canon, err));
+    return x.lift ? lift(r, w, &x, err) : take_back(r, w, &x.ask, err);
 }
 
 /* ---- GET -------------------------------------------------------------------------------------- */

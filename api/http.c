@@ -11,7 +11,7 @@
 #include "core/clock.h"
 
 #define ERRORS_MAX (8u << 10) /* a client that sends 32 wrong parameters learns of all of them */
-#define EXTRA_MAX (4u << 10)
+#define EXTRA_MAX (64u << 10) /* a thousand deltas of what must be taken back first */
 /* A larger buffer is given back, so that one page does not stay paid. */
 #define BODY_KEEP (1u << 20)
 

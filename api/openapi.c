@@ -173,6 +173,11 @@ static bool is_delivery(const struct row *row)
     return str_starts(str_of(row->pattern), STR("/hooks/")) && strcmp(row->method, "POST") == 0;
 }
 
+static bool is_rollback(const struct row *row)
+{
+    return strcmp(row->pattern, "/admin/rollbacks") == 0 && strcmp(row->method, "POST") == 0;
+}
+
 static bool has_param(const struct row *row, const char *name)
 {
     struct str rest = str_of(row->params), item;
@@ -227,6 +232,10 @@ static void put_answers(struct buf *b, const struct row *row)
                  ",\"206\":{\"description\":\"The part that Range asked for\",\"content\":{\"*/*\":"
                  "{\"schema\":{\"type\":\"string\"}}}},\"416\":{\"$ref\":"
                  "\"#/components/responses/problem\"}");
+    if (is_rollback(row))
+        buf_puts(b, ",\"200\":{\"description\":\"Nothing to wait for: blocks were lifted, or the "
+                    "wanted state is there\",\"content\":{\"application/json\":{\"schema\":{"
+                    "\"$ref\":\"#/components/schemas/rollback-settled\"}}}}");
     if (strcmp(row->method, "GET") == 0)
         buf_puts(b, ",\"304\":{\"description\":\"The client has it already\"}");
 #define X(name, http, retry, slug, title)                                                          \
@@ -337,6 +346,7 @@ static enum rc put_paths(struct buf *b, struct err *err)
 static enum rc want_schemas(struct openapi_schemas *s, struct arena *a, struct err *err)
 {
     TRY(openapi_want(s, a, STR("problem"), err));
+    TRY(openapi_want(s, a, STR("rollback-settled"), err));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool many = false;
         for (size_t j = 0; j < ARRAY_LEN(media); j++) {

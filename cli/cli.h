@@ -123,6 +123,7 @@ struct table {
     struct cli *c;
     size_t columns, rows, room;
     const char **cells; /* rows * columns, the first row is the header */
+    bool headed;        /* programs get the headings as well: it is made to be pasted */
 };
 /* Headings separated by '|'. */
 void table_begin(struct table *t, struct cli *c, const char *headings);

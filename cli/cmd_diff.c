@@ -6,6 +6,7 @@
  * Called by main_freshet.c. */
 #include "cli/diff_html.h"
 #include "cli/event.h"
+#include "cli/human.h"
 #include "ledger/promote.h"
 
 /* The lists of a manifest and the sign of each. */
@@ -60,13 +61,14 @@ static const char *counts(struct cli *c, yyjson_val *totals)
 
 static const char *areas(struct cli *c, yyjson_val *totals)
 {
+    char change[HUMAN_MAX];
     yyjson_val *pct = yyjson_obj_get(totals, "area_change_pct");
     yyjson_val *gained = yyjson_obj_get(totals, "area_gained_km2");
     const char *s = arena_printf(&c->arena, "%.3f to %.3f km2",
                                  yyjson_get_num(yyjson_obj_get(totals, "area_before_km2")),
                                  yyjson_get_num(yyjson_obj_get(totals, "area_after_km2")));
     if (s && yyjson_is_num(pct))
-        s = arena_printf(&c->arena, "%s (%+.2f %%)", s, yyjson_get_num(pct));
+        s = arena_printf(&c->arena, "%s (%s)", s, human_change(yyjson_get_num(pct), change));
     if (s && yyjson_is_num(gained))
         s = arena_printf(&c->arena, "%s, gained %.3f, lost %.3f", s, yyjson_get_num(gained),
                          yyjson_get_num(yyjson_obj_get(totals, "area_lost_km2")));

@@ -142,7 +142,9 @@ static void print_policies(void)
         "A broken one holds the change until a person decides, or denies it; the worst counts. "
         "Without a\n"
         "valid `policy.json` nothing is promoted. Rules about the bytes that hold a change "
-        "(`handler/rules.def`) can be waived too.\n\n"
+        "(`handler/rules.def`) can be waived too.\n"
+        "A waiver counts for what comes after it. What is held stays held until a person approves it; "
+        "`freshet waiver add` names it.\n\n"
         "| policy | when broken | reason | waivable | asks that |\n|---|---|---|---|---|");
     gate_each_policy(print_policy);
     printf("\n## policy.json as `freshet init` writes it\n\n```jsonc\n%s```\n", policy_sample);

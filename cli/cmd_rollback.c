@@ -15,7 +15,8 @@
 
 #define WAIT_MS 30000 /* for a handler that works on the source: as long as a large file may take */
 #define LOOK_MS 50
-#define STEPS_MAX 1000 /* of --to */
+#define STEPS_MAX 1000              /* of --to */
+#define WAY_MEMORY_MAX (256u << 10) /* of ROLLBACK_FIRST_MAX deltas */
 
 static void nap(void)
 {
@@ -68,9 +69,9 @@ static int print_done(struct cli *c, const struct rollback *r)
         return cli_fail(c);
     if (!c->json) {
         printf("%s taken back as %s\n", r->delta_id, r->event_id);
-        cli_hint(c,
-                 "Its bytes do not come again until they change, or: freshet rollback --lift %s\n",
-                 s.id);
+        cli_hint(
+            c, "Its content does not come again until it changes, or: freshet rollback --lift %s\n",
+            s.id);
         return CLI_DONE;
     }
     yyjson_mut_doc *d = json_doc(&c->arena);
@@ -98,64 +99,85 @@ static enum rc take_back(struct cli *c, const char *delta, struct rollback *ret)
                    "not done yet; a handler carries %s out when its source is free", ret->id);
 }
 
+/* ---- refused --------------------------------------------------------------------------------------- */
+
+static int print_first_json(struct cli *c, const struct rollback_list *first)
+{
+    yyjson_mut_doc *d = json_doc(&c->arena);
+    yyjson_mut_val *o = yyjson_mut_obj(d), *list;
+    yyjson_mut_doc_set_root(d, o);
+    json_add_str(d, o, "error", c->err.msg);
+    list = yyjson_mut_obj_add_arr(d, o, "first");
+    for (size_t i = 0; i < first->n; i++)
+        yyjson_mut_arr_add_str(d, list, first->ids[i]);
+    yyjson_mut_obj_add_bool(d, o, "more", first->more);
+    (void)cli_print_json(c, d);
+    return cli_fail(c);
+}
+
+/* The sentence has room for a few; whoever takes them back needs all. */
+static int refused(struct cli *c, const char *delta)
+{
+    struct rollback_list first;
+    struct err own;
+    bool behind = c->err.rc == RC_CONFLICT && strcmp(c->err.field, "delta") == 0 &&
+                  rollback_first(c->ledger, &c->arena, delta, &first, &own) == RC_OK && first.n;
+    if (behind && c->json)
+        return print_first_json(c, &first);
+    if (!behind || first.n == 1)
+        return cli_fail(c);
+    (void)cli_error(c, "rollback",
+                    "delta: the head has moved on; first take back these %zu, in this order",
+                    first.n);
+    for (size_t i = 0; i < first.n; i++)
+        fprintf(stderr, "%s\n", first.ids[i]);
+    if (first.more)
+        fprintf(stderr, "and more than these %d\n", ROLLBACK_FIRST_MAX);
+    return CLI_FAILED;
+}
+
 static int take_back_one(struct cli *c)
 {
     struct rollback r;
-    const char *delta = cli_ref(c, c->args[0]);
+    const char *id = cli_ref(c, c->args[0]);
+    const char *delta = id ? rollback_delta(&c->arena, id) : NULL;
     if (!delta)
-        return cli_error(c, "rollback", "no memory");
-    return take_back(c, delta, &r) == RC_OK ? print_done(c, &r) : cli_fail(c);
+        return cli_error(c, "rollback", "no memory for a delta");
+    return take_back(c, delta, &r) == RC_OK ? print_done(c, &r) : refused(c, delta);
 }
 
 /* ---- to a state ------------------------------------------------------------------------------------ */
-
-/* What goes next on the way to the state that this change made; "" when it is there. A change that was
- * taken back comes again when what did it is taken back. */
-static enum rc next_step(struct cli *c, const char *delta, char ret[DELTA_ID_MAX])
-{
-    struct rollback_plan p;
-    *ret = 0;
-    TRY(rollback_plan(c->ledger, delta, &p, &c->err));
-    if (p.verdict == ROLLBACK_READY)
-        return RC_OK;
-    memcpy(ret, p.first[0], sizeof p.first[0]);
-    if (p.verdict == ROLLBACK_BEHIND)
-        return RC_OK;
-    TRY(rollback_plan(c->ledger, ret, &p, &c->err));
-    if (p.verdict == ROLLBACK_BEHIND)
-        memcpy(ret, p.first[0], sizeof p.first[0]);
-    return RC_OK;
-}
-
-/* A listing has the name of its manifest and that of its delta, after the same run. */
-static const char *delta_of(struct cli *c, const char *manifest)
-{
-    return strncmp(manifest, "man_", 4) == 0 ? arena_printf(&c->arena, "dlt_%s", manifest + 4)
-                                             : manifest;
-}
 
 static int go_to(struct cli *c, const char *manifest)
 {
     yyjson_mut_doc *d = json_doc(&c->arena);
     yyjson_mut_val *o = yyjson_mut_obj(d), *list;
-    const char *delta = delta_of(c, manifest);
-    char next[DELTA_ID_MAX];
+    const char *delta = rollback_delta(&c->arena, manifest);
+    CLEANUP(arena_release) struct arena a = {0};
+    struct rollback_list way;
+    arena_init(&a, WAY_MEMORY_MAX);
     yyjson_mut_doc_set_root(d, o);
     json_add_str(d, o, "to", delta);
     list = yyjson_mut_obj_add_arr(d, o, "taken_back");
-    for (int i = 0; i < STEPS_MAX; i++) {
+    for (int i = 0; i <= STEPS_MAX; i++) {
         struct rollback r;
-        if (!delta || next_step(c, delta, next) != RC_OK)
+        arena_reset(&a);
+        if (!delta || rollback_way(c->ledger, &a, delta, &way, &c->err) != RC_OK)
             return cli_fail(c);
-        if (!*next)
+        if (way.n == 0)
             break;
-        if (take_back(c, next, &r) != RC_OK)
+        if (i == STEPS_MAX)
+            return cli_error(c, "rollback",
+                             "%d changes were taken back, and there are more. "
+                             "Give the command again",
+                             STEPS_MAX);
+        if (take_back(c, way.ids[0], &r) != RC_OK)
             return cli_fail(c);
         yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list);
-        yyjson_mut_obj_add_strcpy(d, one, "delta", next);
+        yyjson_mut_obj_add_strcpy(d, one, "delta", way.ids[0]);
         json_add_str(d, one, "change_event_id", r.event_id);
         if (!c->json)
-            printf("%s taken back as %s\n", next, r.event_id);
+            printf("%s taken back as %s\n", way.ids[0], r.event_id);
     }
     if (c->json)
         return cli_print_json(c, d);
@@ -167,10 +189,14 @@ static int go_to(struct cli *c, const char *manifest)
 
 static int lift(struct cli *c, const char *source)
 {
+    const char *by = cli_opt(c, "by");
+    struct rollback_lift ask = {.by = by ? by : "operator", .reason = cli_opt(c, "reason")};
     struct source s;
     int64_t n = 0;
-    if (source_by_id(c->ledger, &c->arena, source, &s, &c->err) != RC_OK ||
-        rollback_lift(c->ledger, s.no, clock_now(), &n, &c->err) != RC_OK)
+    if (source_by_id(c->ledger, &c->arena, source, &s, &c->err) != RC_OK)
+        return cli_fail(c);
+    ask.src_no = s.no;
+    if (rollback_lift(c->ledger, &ask, clock_now(), &n, &c->err) != RC_OK)
         return cli_fail(c);
     if (!c->json) {
         printf("%lld lifted\n", (long long)n);

@@ -9,6 +9,8 @@
 #include "core/clock.h"
 #include "handler/gate.h"
 
+#define DECISION_MEMORY_MAX (1u << 20) /* one stored decision, parsed */
+
 /* "2026-12-31" means until that day is over. */
 static enum rc read_expiry(struct cli *c, const char *text, int64_t *ret)
 {
@@ -31,8 +33,71 @@ static enum rc add(struct cli *c, int64_t *ret_no, struct waiver *w)
     return waiver_add(c->ledger, w, clock_now(), ret_no, &c->err);
 }
 
+/* ---- what it would let pass ------------------------------------------------------------------------ */
+
+struct freed {
+    struct cli *c;
+    const char *rule;
+    struct gate_waivers waivers; /* of the source, the new one among them */
+    const char *events[DECISION_HELD_MAX];
+    size_t n;
+};
+
+static enum rc find_freed(void *ctx, const char *event, struct str doc, struct err *err)
+{
+    struct freed *f = ctx;
+    bool yes;
+    CLEANUP(arena_release) struct arena a = {0};
+    arena_init(&a, DECISION_MEMORY_MAX);
+    TRY(gate_freed(&a, doc, &f->waivers, f->rule, &yes, err));
+    if (!yes || f->n == ARRAY_LEN(f->events))
+        return RC_OK;
+    f->events[f->n] = arena_strdup(&f->c->arena, event);
+    return f->events[f->n++] ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an event");
+}
+
+/* What is held stays so, since a person is to decide on it; but nobody shall have to find out which. */
+static enum rc look_for_freed(struct cli *c, const struct waiver *w, struct freed *f)
+{
+    *f = (struct freed){.c = c, .rule = w->rule};
+    TRY(gate_waivers(c->ledger, w->src_no, clock_now(), &f->waivers, &c->err));
+    return decision_held_each(c->ledger, w->src_no, find_freed, f, &c->err);
+}
+
+static const char *approve_command(struct cli *c, const char *event)
+{
+    const char *s =
+        arena_printf(&c->arena, "freshet approve %s --reviewer NAME --note TEXT", event);
+    return s ? s : "";
+}
+
+/* On standard error: the output is the number of the waiver. */
+static void print_freed(struct cli *c, const struct freed *f)
+{
+    if (f->n == 0)
+        return;
+    fflush(stdout);
+    fprintf(stderr,
+            f->n == 1 ? "%zu change is held for this, and stays so until somebody decides:\n"
+                      : "%zu changes are held for this, and stay so until somebody decides:\n",
+            f->n);
+    for (size_t i = 0; i < f->n; i++)
+        fprintf(stderr, "  %s\n", approve_command(c, f->events[i]));
+}
+
+static void add_freed(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *o, const struct freed *f)
+{
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(d, o, "held");
+    for (size_t i = 0; i < f->n; i++) {
+        yyjson_mut_val *one = yyjson_mut_arr_add_obj(d, list);
+        json_add_str(d, one, "event", f->events[i]);
+        json_add_str(d, one, "approve", approve_command(c, f->events[i]));
+    }
+}
+
 int cmd_waiver_add(struct cli *c)
 {
+    struct freed *f;
     static const char *const needed[] = {"source",   "rule",    "requester",
                                          "reviewer", "expires", "note"};
     struct waiver w = {.rule = cli_opt(c, "rule"),
@@ -46,10 +111,14 @@ int cmd_waiver_add(struct cli *c)
                              c->command->usage);
     if (!cli_ledger(c))
         return CLI_FAILED;
-    if (add(c, &no, &w) != RC_OK)
+    f = ARENA_NEW(&c->arena, struct freed);
+    if (!f)
+        return cli_error(c, "waiver add", "no memory");
+    if (add(c, &no, &w) != RC_OK || look_for_freed(c, &w, f) != RC_OK)
         return cli_fail(c);
     if (!c->json) {
         printf("%lld\n", (long long)no);
+        print_freed(c, f);
         cli_hint(c, "It counts until %s. What was denied before: freshet dlq retry EVENT\n",
                  cli_time(c, w.expires_at));
         return CLI_DONE;
@@ -61,6 +130,7 @@ int cmd_waiver_add(struct cli *c)
     json_add_str(d, o, "source_id", cli_opt(c, "source"));
     json_add_str(d, o, "rule", w.rule);
     json_add_time(d, o, "expires_at", w.expires_at);
+    add_freed(c, d, o, f);
     return cli_print_json(c, d);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/human.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,5 +60,12 @@ const char *human_share(int64_t part, int64_t whole, char out[HUMAN_MAX])
         snprintf(out, HUMAN_MAX, "%.1f %%", pct > 99.9 ? 99.9 : pct < 0.1 ? 0.1 : pct);
     else
         snprintf(out, HUMAN_MAX, "%.0f %%", pct);
+    return out;
+}
+
+const char *human_change(double pct, char out[HUMAN_MAX])
+{
+    bool none = pct > -0.005 && pct < 0.005;
+    snprintf(out, HUMAN_MAX, none ? "%.2f %%" : "%+.2f %%", none ? 0 : pct);
     return out;
 }

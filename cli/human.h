@@ -11,5 +11,7 @@ const char *human_bytes(int64_t n, char out[HUMAN_MAX]); /* 1.9 GB; powers of te
 const char *human_duration(int64_t ms, char out[HUMAN_MAX]); /* 0.8 s, 1:05, 2:03:04 */
 /* part of whole: "95 %", "99.7 %" where a round number would claim too much, "-" of nothing. */
 const char *human_share(int64_t part, int64_t whole, char out[HUMAN_MAX]);
+/* "+1.25 %", "-0.30 %"; "0.00 %" of what rounds to nothing, whatever its sign. */
+const char *human_change(double pct, char out[HUMAN_MAX]);
 
 #endif

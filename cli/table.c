@@ -1,5 +1,5 @@
 /* table: rows on standard output. A person gets aligned columns under headings, a program gets tabs
- * and no headings, so that `cut -f` and `while read` work.
+ * and no headings, so that `cut -f` and `while read` work, unless the table is made to be pasted.
  *
  * Invariants
  *   1. A cell never holds a tab, a newline or another control character.
@@ -112,7 +112,7 @@ bool table_end(struct table *t)
         print_aligned(t);
         return true;
     }
-    for (size_t i = t->columns; i < t->rows; i++)
+    for (size_t i = t->headed ? 0 : t->columns; i < t->rows; i++)
         printf("%s%c", t->cells[i], (i + 1) % t->columns ? '\t' : '\n');
     return true;
 }

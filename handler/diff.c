@@ -342,6 +342,7 @@ bool diff_area_pct(const struct diff *d, double *ret)
 {
     if (!d->has_before || d->area_before <= 0)
         return false;
-    *ret = rint((d->area_after - d->area_before) / d->area_before * 1e6) / 1e4;
+    *ret = rint((d->area_after - d->area_before) / d->area_before * 1e6) / 1e4 +
+           0.0; /* no negative zero */
     return true;
 }

@@ -246,3 +246,31 @@ enum rc gate_decide(struct arena *a, const struct gate_view *v, struct gate *ret
     *ret = g;
     return RC_OK;
 }
+
+static bool is_waived(const struct gate_waivers *w, const char *reason)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->list[i].rule, reason) == 0)
+            return true;
+    return false;
+}
+
+enum rc gate_freed(struct arena *a, struct str doc, const struct gate_waivers *waivers,
+                   const char *rule, bool *ret, struct err *err)
+{
+    yyjson_val *root, *list, *x;
+    size_t i, n;
+    bool all = true, this_one = false;
+    TRY(json_parse(a, doc, 0, "a decision", &root, err));
+    list = yyjson_obj_get(root, "findings");
+    yyjson_arr_foreach(list, i, n, x)
+    {
+        const char *reason = json_member_text(x, "reason");
+        if (*json_member_text(x, "passed_by"))
+            continue;
+        all = all && is_waived(waivers, reason);
+        this_one = this_one || strcmp(reason, rule) == 0;
+    }
+    *ret = all && this_one;
+    return RC_OK;
+}

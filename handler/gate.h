@@ -64,6 +64,10 @@ MUST_CHECK enum rc gate_decide(struct arena *a, const struct gate_view *v, struc
 /* The waivers of a source that are in force. */
 MUST_CHECK enum rc gate_waivers(struct ledger *l, int64_t src_no, int64_t now,
                                 struct gate_waivers *ret, struct err *err);
+/* Would what a stored decision held pass by these waivers alone, and is this rule one that held it? So
+ * it is with a waiver that came after: what is held stays so until a person decides. */
+MUST_CHECK enum rc gate_freed(struct arena *a, struct str doc, const struct gate_waivers *waivers,
+                              const char *rule, bool *ret, struct err *err);
 /* May this reason code be waived at all? Policies say so in their row; of the rules (rules.def) those
  * that hold may. */
 bool gate_waivable(const char *code);

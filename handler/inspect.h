@@ -29,7 +29,7 @@
 #include "handler/inspect_layer.h"
 #include "handler/inspect_sniff.h"
 
-#define INSPECT_VERSION "3" /* a new one whenever the same bytes are told differently */
+#define INSPECT_VERSION "4" /* a new one whenever the same bytes are told differently */
 #define INSPECT_REPORT_MAX JSON_MAX
 #define INSPECT_LISTED_MAX 200000 /* some 250 bytes each: what a reader of reports can bear */
 #define INSPECT_LISTED_BYTES (48u << 20) /* keys may be long */

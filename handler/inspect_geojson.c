@@ -190,7 +190,8 @@ static enum rc read_properties(struct reader *r, yyjson_val *properties)
     yyjson_obj_foreach(properties, i, n, name, value)
     {
         struct str s = {yyjson_get_str(name), yyjson_get_len(name)};
-        bool filled = !yyjson_is_null(value) && !(yyjson_is_str(value) && !yyjson_get_len(value));
+        bool filled =
+            yyjson_is_str(value) ? layer_text_fills(json_text(value)) : !yyjson_is_null(value);
         enum rc rc = layer_field(r->layer, r->in->arena, s, type_of(value), filled);
         if (rc != RC_OK)
             return broken(r, PROBLEM_TOO_LARGE);

@@ -46,7 +46,7 @@ void crs_release(struct crs *c);
 struct field {
     struct str name;
     unsigned types; /* enum field_type */
-    int64_t filled; /* features with a value that is neither null nor empty text */
+    int64_t filled; /* features with a value that is neither null nor text of blanks alone */
 };
 struct feature_record {
     struct sha256 digest, geometry;
@@ -102,6 +102,11 @@ MUST_CHECK enum rc layer_init(struct layer *l, struct arena *a, const char *name
                               const struct crs *crs, double precision_m);
 void layer_release(struct layer *l);
 
+/* Is this text a value, or as good as none? */
+static inline bool layer_text_fills(struct str text)
+{
+    return str_trim(text).n > 0;
+}
 /* Notes that the column exists and holds a value of the type; filled: that one more feature has one. name must outlive the layer, unless it
  * is new: then it is copied. RC_TOO_LARGE beyond LAYER_FIELDS_MAX. */
 MUST_CHECK enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type,

@@ -210,7 +210,7 @@ static enum rc add_feature(struct reader *r, OGRFeatureH f)
             has_geometry = true;
         }
         add_value(r, f, i);
-        if (!geometry && *OGR_F_GetFieldAsString(f, i))
+        if (!geometry && layer_text_fills(str_of(OGR_F_GetFieldAsString(f, i))))
             TRY(layer_field(r->layer, r->in->arena,
                             str_of(OGR_Fld_GetNameRef(OGR_F_GetFieldDefnRef(f, i))), 0, true));
     }

@@ -271,12 +271,17 @@ static enum rc take_gone(struct job *j, struct err *err)
 
 /* ---- validate and stage ---------------------------------------------------------------------- */
 
+/* What was taken back stays away however it is written. Bytes that a person has approved are not asked
+ * about: the person knew. */
 static enum rc check(struct job *j, struct err *err)
 {
+    bool blocked = false;
     TRY(judge(j, store_put_fd(j->put), err));
     if (!j->write && j->facts.qa.outcome == VERDICT_FAIL)
         return job_finish(j, INBOX_FAILED, j->facts.qa.reason, err);
-    return RC_OK;
+    if (!j->write)
+        TRY(job_is_blocked_content(j, &blocked, err));
+    return blocked ? job_finish(j, INBOX_NOOP, JOB_ROLLED_BACK_CONTENT, err) : RC_OK;
 }
 
 /* Ends the run unless the policy allows it. */

@@ -23,7 +23,7 @@
  *   5. Bytes are never asked for with conditions: who comes here has news of a change, and a 304 would
  *      be one server's word against another's. The digest decides.
  *   6. Bytes that an operator took back, and a deletion, are not promoted again: ROLLED_BACK, until the
- *      block is lifted. What the detector remembers stays, so that it does not come every time.
+ *      block is lifted; nor are other bytes of the same content: ROLLED_BACK_CONTENT. What the detector remembers stays, so that it does not come every time.
  *   7. Bytes with the content of the head (reordered, reformatted, within precision) end as the no-op
  *      BYTE_ONLY: head and feed stay.
  *   8. An entry of a listing, or a source that was told to have changed, whose bytes could not be had by the last try is due again for the scheduler,

@@ -59,8 +59,11 @@ bool job_is_rollback(const struct job *j);
 MUST_CHECK enum rc job_find_prior(struct job *j, const char **ret_refused, struct err *err);
 /* Were these bytes taken back? sha NULL: was the deletion? Then the run ends as ROLLED_BACK. */
 #define JOB_ROLLED_BACK "ROLLED_BACK"
+#define JOB_ROLLED_BACK_CONTENT "ROLLED_BACK_CONTENT" /* other bytes that say the same */
 MUST_CHECK enum rc job_is_blocked(const struct job *j, const struct sha256 *sha, bool *ret,
                                   struct err *err);
+/* Does what was inspected have the content of bytes that were taken back, written otherwise? */
+MUST_CHECK enum rc job_is_blocked_content(const struct job *j, bool *ret, struct err *err);
 /* Has the bytes of fd inspected, and reads what was told of the head's. */
 MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
 /* Fills diff where the new bytes are layers of features. */

@@ -433,10 +433,16 @@ static enum rc do_rollback_taken(struct replay *p, const struct replay_row *r, s
     return rollback_take_again(p->ledger, id, event, r->at, err);
 }
 
+/* Who lifted it, and why, is told since it can be asked for over HTTP. */
 static enum rc do_lift(struct replay *p, const struct replay_row *r, struct err *err)
 {
+    yyjson_val *body;
+    struct rollback_lift ask = {.src_no = r->src_no};
     int64_t n;
-    return rollback_lift(p->ledger, r->src_no, r->at, &n, err);
+    TRY(read_body(p, r, &body, err));
+    TRY(json_get_str(body, "by", &ask.by, err));
+    TRY(json_get_str(body, "reason", &ask.reason, err));
+    return rollback_lift(p->ledger, &ask, r->at, &n, err);
 }
 
 static enum rc do_dead(struct replay *p, const struct replay_row *r, struct err *err)

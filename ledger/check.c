@@ -100,11 +100,6 @@ enum rc check_url(struct ledger *l, int64_t src_no, char *out, size_t n, struct 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err)
-{
-    return query_run(l, Q_STATE_FORGET, err, "im", src_no, due_at);
-}
-
 enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o, const char *detail,
                      int64_t now, int64_t due_at, struct err *err)
 {

@@ -50,7 +50,7 @@ void check_state_fresh(const struct source *s, struct check_state *ret);
 
 /* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the caller's
  * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
- * retired; -1 leaves it as it was. WRITE role. */
+ * retired; -1 leaves it as it was. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
 /* The handler could not get the bytes of an entry that a listing names, or of a source that was told to
  * have changed: a failure like one of a check, and the source is looked at again at due_at, although its

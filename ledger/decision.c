@@ -36,6 +36,25 @@ enum rc decision_each(struct ledger *l, const char *run_id, decision_fn *fn, voi
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+enum rc decision_held_each(struct ledger *l, int64_t src_no, held_fn *fn, void *ctx,
+                           struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    arena_init(&a, 1 << 20);
+    TRY(query_open(l, Q_DECISIONS_HELD, &q, err, "ii", src_no, (int64_t)DECISION_HELD_MAX));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        arena_reset(&a);
+        const char *event = col_text(&a, &q, 0);
+        struct str doc = col_str(&a, &q, 1);
+        if (!event || !doc.p)
+            return err_set(err, RC_NOMEM, "", "no memory for a decision");
+        TRY(fn(ctx, event, doc, err));
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 /* ---- waivers ----------------------------------------------------------------------------------- */
 
 static enum rc check_waiver(const struct waiver *w, int64_t now, struct err *err)

@@ -23,6 +23,11 @@ MUST_CHECK enum rc decision_add(struct ledger *l, const struct decision *d, stru
 typedef enum rc decision_fn(void *ctx, const struct decision *d, struct err *err);
 MUST_CHECK enum rc decision_each(struct ledger *l, const char *run_id, decision_fn *fn, void *ctx,
                                  struct err *err);
+/* What of a source is held now, oldest first, each with the document of its newest decision. */
+#define DECISION_HELD_MAX 1000 /* as many as a list of what waits has */
+typedef enum rc held_fn(void *ctx, const char *event_id, struct str doc, struct err *err);
+MUST_CHECK enum rc decision_held_each(struct ledger *l, int64_t src_no, held_fn *fn, void *ctx,
+                                      struct err *err);
 
 struct waiver {
     int64_t no, src_no, at, expires_at, revoked_at; /* revoked_at -1: it is not */

@@ -3,8 +3,6 @@
 
 #include "ledger/query.h"
 
-#define DELTA_PREFIX "dlt_"
-
 /* A delta is named after its run. */
 static enum rc find_change(struct ledger *l, const char *delta_id, struct rollback_plan *p,
                            int64_t *ret_version, struct err *err)
@@ -25,12 +23,35 @@ static enum rc find_change(struct ledger *l, const char *delta_id, struct rollba
     return RC_OK;
 }
 
-static void name_first(struct rollback_plan *p, const char *delta_id)
+/* Where the names go: the first few into the plan, all of them into a list where one is wanted. */
+struct names {
+    struct rollback_plan *plan;
+    struct arena *a;
+    struct rollback_list *list; /* NULL: none */
+};
+
+static enum rc list_add(struct arena *a, struct rollback_list *l, const char *delta_id,
+                        struct err *err)
 {
-    if (p->n_first == ROLLBACK_FIRST_MAX)
+    l->more = l->n == ROLLBACK_FIRST_MAX;
+    if (l->more)
+        return RC_OK;
+    if (!l->ids)
+        l->ids = arena_zalloc(a, ROLLBACK_FIRST_MAX * sizeof *l->ids);
+    if (!l->ids || !(l->ids[l->n] = arena_strdup(a, delta_id)))
+        return err_set(err, RC_NOMEM, "", "no memory for a list of deltas");
+    l->n++;
+    return RC_OK;
+}
+
+static enum rc name_first(const struct names *to, const char *delta_id, struct err *err)
+{
+    struct rollback_plan *p = to->plan;
+    if (p->n_first == ROLLBACK_NAMED_MAX)
         p->more = true;
     else
         snprintf(p->first[p->n_first++], DELTA_ID_MAX, "%s", delta_id);
+    return to->list ? list_add(to->a, to->list, delta_id, err) : RC_OK;
 }
 
 /* One version on the way down. */
@@ -56,27 +77,84 @@ static enum rc read_step(struct ledger *l, const struct rollback_plan *p, int64_
     return RC_OK;
 }
 
+static enum rc name_only(const struct names *to, const char *delta_id, struct err *err)
+{
+    to->plan->n_first = 0;
+    to->plan->more = false;
+    if (to->list)
+        *to->list = (struct rollback_list){0};
+    return name_first(to, delta_id, err);
+}
+
+static enum rc make_plan(struct ledger *l, const char *delta_id, const struct names *to,
+                         struct err *err)
+{
+    struct rollback_plan *p = to->plan;
+    struct step s = {0};
+    int64_t version = 0, at = 0;
+    TRY(find_change(l, delta_id, p, &version, err));
+    TRY(query_i64(l, Q_HEAD_VERSION, &at, err, "i", p->src_no));
+    for (; !s.found && at >= version; at = s.below) {
+        TRY(read_step(l, p, at, &s, err));
+        if (!s.found && !s.jumps)
+            TRY(name_first(to, s.delta_id, err));
+    }
+    if (!s.found) /* the last step was over it */
+        TRY(name_only(to, s.delta_id, err));
+    p->verdict = !s.found ? ROLLBACK_OVER : p->n_first ? ROLLBACK_BEHIND : ROLLBACK_READY;
+    return RC_OK;
+}
+
 enum rc rollback_plan(struct ledger *l, const char *delta_id, struct rollback_plan *ret,
                       struct err *err)
 {
     struct rollback_plan p = {.verdict = ROLLBACK_READY};
+    const struct names to = {.plan = &p};
+    TRY(make_plan(l, delta_id, &to, err));
+    *ret = p;
+    return RC_OK;
+}
+
+enum rc rollback_first(struct ledger *l, struct arena *a, const char *delta_id,
+                       struct rollback_list *ret, struct err *err)
+{
+    struct rollback_plan p = {.verdict = ROLLBACK_READY};
+    struct rollback_list list = {0};
+    const struct names to = {&p, a, &list};
+    TRY(make_plan(l, delta_id, &to, err));
+    list.src_no = p.src_no;
+    *ret = list;
+    return RC_OK;
+}
+
+/* Down from the head. What a rollback would do is stood over by the next step, so one pass finds all: a
+ * plain change goes, and so does a rollback that reaches below the change; any other is stepped over. */
+enum rc rollback_way(struct ledger *l, struct arena *a, const char *delta_id,
+                     struct rollback_list *ret, struct err *err)
+{
+    struct rollback_plan p = {.verdict = ROLLBACK_READY};
+    struct rollback_list list = {0};
     struct step s = {0};
     int64_t version = 0, at = 0;
     TRY(find_change(l, delta_id, &p, &version, err));
     TRY(query_i64(l, Q_HEAD_VERSION, &at, err, "i", p.src_no));
-    for (; !s.found && at >= version; at = s.below) {
+    while (at >= version && !list.more) {
         TRY(read_step(l, &p, at, &s, err));
-        if (!s.found && !s.jumps)
-            name_first(&p, s.delta_id);
+        if (s.found)
+            break;
+        bool goes = !s.jumps || s.below < version;
+        if (goes)
+            TRY(list_add(a, &list, s.delta_id, err));
+        at = goes ? at - 1 : s.below;
     }
-    if (!s.found) { /* the last step was over it */
-        p.n_first = 0;
-        p.more = false;
-        name_first(&p, s.delta_id);
-    }
-    p.verdict = !s.found ? ROLLBACK_OVER : p.n_first ? ROLLBACK_BEHIND : ROLLBACK_READY;
-    *ret = p;
+    list.src_no = p.src_no;
+    *ret = list;
     return RC_OK;
+}
+
+const char *rollback_delta(struct arena *a, const char *name)
+{
+    return strncmp(name, "man_", 4) == 0 ? arena_printf(a, DELTA_PREFIX "%s", name + 4) : name;
 }
 
 enum rc rollback_allowed(const struct rollback_plan *p, struct err *err)

@@ -188,26 +188,18 @@ enum rc rollback_blocks(struct ledger *l, int64_t src_no, const struct sha256 *s
     return RC_OK;
 }
 
-static enum rc lift(struct ledger *l, int64_t src_no, int64_t now, int64_t *ret_n, struct err *err)
+enum rc rollback_blocked_qa(struct ledger *l, int64_t src_no, rollback_qa_fn *fn, void *ctx,
+                            struct err *err)
 {
-    char body[48];
-    TRY(query_i64(l, Q_BLOCK_COUNT, ret_n, err, "i", src_no));
-    if (*ret_n == 0)
-        return RC_OK;
-    int n = snprintf(body, sizeof body, "{\"lifted\":%lld}", (long long)*ret_n);
-    TRY(query_run(l, Q_BLOCK_LIFT_ALL, err, "ii", src_no, now));
-    TRY(check_forget(l, src_no, now, err));
-    return replay_append(l, now, "rollback.lifted", src_no, "", (struct str){body, (size_t)n}, err);
-}
-
-enum rc rollback_lift(struct ledger *l, int64_t src_no, int64_t now, int64_t *ret_n,
-                      struct err *err)
-{
-    int64_t n = 0;
-    TRY(ledger_begin(l, err));
-    TRY(ledger_end(l, lift(l, src_no, now, &n, err), err));
-    *ret_n = n;
-    return RC_OK;
+    CLEANUP(query_close) struct query q = {0};
+    enum rc rc;
+    TRY(query_open(l, Q_BLOCKED_QA, &q, err, "ii", src_no, (int64_t)ROLLBACK_BLOCKS_MAX));
+    while ((rc = query_next(l, &q, err)) == RC_OK) {
+        rc = fn(ctx, col_view(&q, 0), err);
+        if (rc != RC_OK)
+            return rc == RC_GONE ? RC_OK : rc;
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 enum rc rollback_done(struct ledger *l, const char *run_id, const char *reverted, int64_t src_no,

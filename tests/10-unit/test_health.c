@@ -201,6 +201,10 @@ static void numbers_for_people(void **state)
     assert_string_equal(human_duration(840, t), "0.8 s");
     assert_string_equal(human_duration(65000, t), "1:05");
     assert_string_equal(human_duration(7384000, t), "2:03:04");
+    assert_string_equal(human_change(1.25, t), "+1.25 %");
+    assert_string_equal(human_change(-0.3, t), "-0.30 %");
+    assert_string_equal(human_change(-0.0021, t), "0.00 %"); /* no negative zero */
+    assert_string_equal(human_change(-0.0, t), "0.00 %");
     assert_string_equal(human_share(95, 100, t), "95 %");
     assert_string_equal(human_share(9999, 10000, t), "99.9 %"); /* not all of it */
     assert_string_equal(human_share(1, 100000, t), "0.1 %");    /* not nothing */

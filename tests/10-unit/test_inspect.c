@@ -447,6 +447,29 @@ static void rewritten_is_the_same(void **state)
     }
 }
 
+/* Blanks are as good as nothing, and zero is a value. */
+static void blanks_fill_no_field(void **state)
+{
+    static const struct {
+        const char *properties, *told;
+    } rows[] = {
+        {"\"a\":\"x\"", "{\"filled\":1,"},  {"\"a\":\" x \"", "{\"filled\":1,"},
+        {"\"a\":0", "{\"filled\":1,"},      {"\"a\":\"\"", "{\"filled\":0,"},
+        {"\"a\":\"  \"", "{\"filled\":0,"}, {"\"a\":\"\\t\\n\"", "{\"filled\":0,"},
+        {"\"a\":null", "{\"filled\":0,"},
+    };
+    char body[256];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct report r;
+        snprintf(body, sizeof body, ONE("%s", POINT(1, 2)), rows[i].properties);
+        inspect_text(body, "", &r);
+        if (!memmem(r.text.data, r.text.len, rows[i].told, strlen(rows[i].told)))
+            fail_msg("%s", rows[i].properties);
+        drop(&r);
+    }
+}
+
 /* The report as bytes: a change here is a new INSPECT_VERSION. */
 static void report_is_bytes(void **state)
 {
@@ -460,7 +483,7 @@ static void report_is_bytes(void **state)
         "\"driver\":\"GeoJSON\",\"features\":[{\"area_km2\":0,\"bbox\":[1,2,1,2],"
         "\"digest\":\"be2320f7586c9589d0a1266f51583b42225b3c32d850b9f05416ffe16d3596e8\","
         "\"geometry_digest\":\"df8de391bb0d5f20c7a00a4cda301e5c3db29458197e7eafdfdaf8283c78a9c2\","
-        "\"key\":\"1\"}],\"format\":\"geojson\",\"inspect_version\":\"3\",\"layers\":[{\"area_km2\":0,"
+        "\"key\":\"1\"}],\"format\":\"geojson\",\"inspect_version\":\"4\",\"layers\":[{\"area_km2\":0,"
         "\"bbox\":[1,2,1,2],\"bbox_native\":[1,2,1,2],\"crs\":{\"assumed\":false,\"axis\":\"east,north\","
         "\"code\":\"EPSG:4326\",\"kind\":\"geographic\",\"wkt_digest\":null},\"features\":1,\"fields\":["
         "{\"filled\":1,\"name\":\"a\",\"type\":\"integer\"}],\"geometry_type\":\"Point\",\"name\":\"features\",\"validity\":"
@@ -486,6 +509,7 @@ int main(void)
                                        cmocka_unit_test(keys),
                                        cmocka_unit_test(reasons),
                                        cmocka_unit_test(rewritten_is_the_same),
+                                       cmocka_unit_test(blanks_fill_no_field),
                                        cmocka_unit_test(report_is_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

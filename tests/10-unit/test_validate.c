@@ -358,7 +358,7 @@ static void report_is_bytes(void **state)
         o.v.report,
         "{\"rules_version\":\"4\",\"outcome\":\"hold\",\"media_type\":\"application/geo+json\","
         "\"size\":129,\"checks\":25,\"failed\":1,\"reasons\":[\"MISSINGNESS_EXCEEDED\"],"
-        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"3\","
+        "\"features\":1,\"bbox\":[-97.5,38.0,-97.5,38.0],\"inspection\":{\"inspect_version\":\"4\","
         "\"format\":\"geojson\",\"features\":1,\"area_km2\":0.0,\"content_digest\":"
         "\"ed20ef832772387a4187f3df1793fe3f58241e59390629bd90fda681ddb624d2\",\"schema_digest\":"
         "\"23641e2f2e431efa8ada1f4f2db51460c9b901a7d8b0c54c0cfce3ebf8aabe08\",\"precision_m\":0.01,"

@@ -3,6 +3,7 @@
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
+#include "ledger/rollback.h"
 
 #define LIST(features) "{\"type\":\"FeatureCollection\",\"features\":[" features "]}"
 #define SHAPE(id, name, w, s, e, n)                                                                \
@@ -518,6 +519,34 @@ static void no_geodata_where_some_is_asked_for_fails(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* What was taken back does not come again in another form; once it is lifted, it does. */
+static void taken_back_stays_away_in_any_form(void **state)
+{
+    struct source s = counties("public", KEYED);
+    struct work_counts n;
+    struct rollback_ask ask = {.reason = "wrong", .by = "Tester", .body = STR("{}")};
+    const struct rollback_lift lift = {.src_no = s.no};
+    char id[ROLLBACK_ID_MAX];
+    int64_t lifted;
+    (void)state;
+    promoted(&s, COUNTIES);
+    ask.delta_id = change_of(promoted(&s, LIST(ADAMS "," BARTON))).delta_id;
+    OK(rollback_ask(led, &ask, 3000, id, &fix_err));
+    assert_int_equal(drain().done, 1);
+    assert_head(&s, 3, COUNTIES);
+    const char *event = arrives(&s, LIST(BARTON "," ADAMS), &n);
+    assert_int_equal(n.noop, 1);
+    assert_string_equal(change_of(event).reason, "ROLLED_BACK_CONTENT");
+    assert_head(&s, 3, COUNTIES);
+    promoted(&s, LIST(ADAMS "," BARTON "," CLARK)); /* other content comes as ever */
+    event = arrives(&s, LIST(BARTON "," ADAMS " "), &n);
+    assert_int_equal(n.noop, 1);
+    OK(rollback_lift(led, &lift, 4000, &lifted, &fix_err));
+    assert_int_equal(lifted, 1);
+    promoted(&s, LIST(BARTON "," ADAMS));
+    assert_head(&s, 5, LIST(BARTON "," ADAMS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(written_otherwise_is_no_news),
@@ -545,6 +574,7 @@ int main(void)
                                        T(no_fields_at_all_are_lost_fields),
                                        T(bad_shapes_and_keys_are_held),
                                        T(approved_although_held_has_its_delta),
+                                       T(taken_back_stays_away_in_any_form),
                                        T(no_geodata_where_some_is_asked_for_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

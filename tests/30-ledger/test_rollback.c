@@ -254,6 +254,141 @@ static void head_that_moved_on_names_what_goes_first(void **state)
     assert_int_equal(ask_number("SELECT count(*) FROM rollbacks"), 1);
 }
 
+/* However many: the plan names a few, the list all. */
+static void all_that_goes_first_is_listed(void **state)
+{
+    struct source s = add_source("one", "public");
+    const char *deltas[21];
+    struct rollback_plan p;
+    struct rollback_list list;
+    char body[32];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(deltas); i++) {
+        snprintf(body, sizeof body, "{\"n\":%zu}", i);
+        deltas[i] = put(&s, body);
+    }
+    OK(rollback_plan(led, deltas[0], &p, &fix_err));
+    assert_int_equal(p.n_first, ROLLBACK_NAMED_MAX);
+    assert_true(p.more);
+    OK(rollback_first(led, &fix_arena, deltas[0], &list, &fix_err));
+    assert_int_equal(list.n, 20);
+    assert_false(list.more);
+    for (size_t i = 0; i < list.n; i++)
+        assert_string_equal(list.ids[i], deltas[20 - i]);
+    OK(rollback_first(led, &fix_arena, deltas[20], &list, &fix_err));
+    assert_int_equal(list.n, 0);
+}
+
+/* What the ledger refuses is done while the trigger is away; it is verified at the end. */
+static void despite(const char *trigger, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    char path[128], again[512];
+    snprintf(path, sizeof path, "SELECT sql FROM sqlite_schema WHERE name = '%s'", trigger);
+    const char *look = arena_strdup(&fix_arena, path);
+    snprintf(path, sizeof path, "%s/ledger.db", fix_dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, look, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    snprintf(again, sizeof again, "%s", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    snprintf(path, sizeof path, "DROP TRIGGER %s", trigger);
+    (void)ask_number(path);
+    (void)ask_number(sql);
+    (void)ask_number(again);
+}
+
+/* More than a list holds are told of, and are no way that one wish goes. */
+static void a_list_of_what_goes_first_has_an_end(void **state)
+{
+    struct source s = add_source("one", "public");
+    struct rollback_list list;
+    char id[ROLLBACK_ID_MAX];
+    (void)state;
+    const char *a = put(&s, BODY_A);
+    const struct rollback_ask ask = {
+        .delta_id = a, .to = true, .reason = "wrong", .by = "Tester", .body = STR(WHY)};
+    despite("ledger_starts_pending",
+            "INSERT INTO ledger (run_id, src_no, cand_no, event_id, status, version,"
+            " delta_id, pending_at, moved_at) WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL"
+            " SELECT i + 1 FROM n WHERE i < 1002) SELECT 'many-' || i, src_no, cand_no,"
+            " event_id, 'finalized', i, 'dlt_many-' || i, pending_at, moved_at"
+            " FROM ledger, n WHERE version = 1");
+    (void)ask_number("UPDATE heads SET version = 1002");
+    OK(rollback_first(led, &fix_arena, a, &list, &fix_err));
+    assert_int_equal(list.n, ROLLBACK_FIRST_MAX);
+    assert_true(list.more);
+    assert_string_equal(list.ids[0], "dlt_many-1002");
+    assert_string_equal(list.ids[999], "dlt_many-3");
+    assert_rc(rollback_ask(led, &ask, 3000, id, &fix_err), RC_CONFLICT);
+    assert_holds(fix_err.msg, "1000");
+    assert_int_equal(ask_number("SELECT count(*) FROM rollbacks"), 0);
+    despite("ledger_stays", "DELETE FROM ledger WHERE version > 1");
+    (void)ask_number("UPDATE heads SET version = 1");
+}
+
+static void go_to(const char *delta, char id[ROLLBACK_ID_MAX])
+{
+    struct rollback_list way;
+    const struct rollback_ask ask = {
+        .delta_id = delta, .to = true, .reason = "wrong since", .by = "Tester", .body = STR(WHY)};
+    OK(rollback_way(led, &fix_arena, delta, &way, &fix_err));
+    OK(rollback_ask(led, &ask, 3000, id, &fix_err));
+    if (way.n)
+        assert_string_equal(status_of(id).state, "open");
+    assert_int_equal(drain().done, way.n);
+    OK(rollback_way(led, &fix_arena, delta, &way, &fix_err));
+    assert_int_equal(way.n, 0);
+}
+
+/* One wish is a rollback for each change, and the last is done when the state is there. */
+static void a_state_is_gone_back_to(void **state)
+{
+    struct source s = add_source("one", "public");
+    char id[ROLLBACK_ID_MAX];
+    (void)state;
+    const char *a = put(&s, BODY_A), *b = put(&s, BODY_B), *c = put(&s, BODY_C);
+    go_to(a, id);
+    assert_string_equal(status_of(id).state, "done");
+    assert_head(&s, 5, BODY_A);
+    go_to(a, id);
+    assert_string_equal(id, ""); /* it is there */
+    go_to(c, id);                /* both rollbacks are taken back */
+    assert_head(&s, 7, BODY_C);
+    take_back(c);
+    put(&s, "{\"version\":\"D\"}");
+    go_to(b, id);
+    assert_head(&s, 10, BODY_B);
+    go_to(c, id);
+    assert_head(&s, 11, BODY_C);
+}
+
+/* The second is not tried, and refused, while the first waits to be tried again. */
+static void rollbacks_of_a_source_go_one_after_the_other(void **state)
+{
+    struct source s = add_source("one", "public");
+    char id[ROLLBACK_ID_MAX], run[37];
+    struct candidate c;
+    (void)state;
+    const char *a = put(&s, BODY_A);
+    put(&s, BODY_B);
+    put(&s, BODY_C);
+    const struct rollback_ask ask = {
+        .delta_id = a, .to = true, .reason = "wrong", .by = "Tester", .body = STR(WHY)};
+    OK(rollback_ask(led, &ask, 3000, id, &fix_err));
+    OK(rollback_claim(led, &fix_arena, NULL, "worker-9", 4000, 1000, &fix_tags, &c, run, &fix_err));
+    (void)ask_number("UPDATE inbox SET state = 'ready', lease_until = NULL, lease_owner = NULL,"
+                     " next_attempt_at = 5000 WHERE state = 'leased'");
+    assert_rc(
+        rollback_claim(led, &fix_arena, NULL, "worker-9", 4000, 1000, &fix_tags, &c, run, &fix_err),
+        RC_NOT_FOUND);
+    assert_int_equal(drain().done, 2);
+    assert_string_equal(status_of(id).state, "done");
+    assert_head(&s, 5, BODY_A);
+}
+
 static void what_was_taken_back_is_not_taken_back_twice(void **state)
 {
     struct source s = add_source("one", "public");
@@ -338,10 +473,16 @@ static void operator_lifts_the_block(void **state)
     (void)state;
     put(&s, BODY_A);
     take_back(put(&s, BODY_B));
-    OK(rollback_lift(led, s.no, 4000, &n, &fix_err));
+    const struct rollback_lift ask = {.src_no = s.no, .by = "Tester", .reason = "right after all"};
+    struct ledger *in = fix_open(LEDGER_INBOX); /* intake may lift, too */
+    OK(rollback_lift(in, &ask, 4000, &n, &fix_err));
     assert_int_equal(n, 1);
-    OK(rollback_lift(led, s.no, 4000, &n, &fix_err));
+    OK(rollback_lift(in, &ask, 4000, &n, &fix_err));
     assert_int_equal(n, 0);
+    ledger_close(&in);
+    assert_int_equal(ask_number("SELECT count(*) FROM replay_log WHERE kind = 'rollback.lifted'"
+                                " AND body LIKE '%Tester%right after all%'"),
+                     1);
     assert_int_equal(
         ask_number("SELECT next_check_at = 4000 AND seen_sha IS NULL FROM source_state"), 1);
     put(&s, BODY_B);
@@ -602,6 +743,10 @@ int main(void)
                                        T(rollback_of_a_rollback_works),
                                        T(changes_go_back_one_after_the_other),
                                        T(head_that_moved_on_names_what_goes_first),
+                                       T(all_that_goes_first_is_listed),
+                                       T(a_list_of_what_goes_first_has_an_end),
+                                       T(a_state_is_gone_back_to),
+                                       T(rollbacks_of_a_source_go_one_after_the_other),
                                        T(what_was_taken_back_is_not_taken_back_twice),
                                        T(unknown_deltas_and_empty_reasons_are_refused),
                                        T(second_of_two_requests_is_refused),

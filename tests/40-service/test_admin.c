@@ -211,6 +211,93 @@ static void admin_takes_a_rollback(void **state)
     answer_free(&a);
 }
 
+static struct answer post_back(const char *member_name, const char *value, const char *key)
+{
+    char body[160];
+    snprintf(body, sizeof body, "{\"%s\":\"%s\",\"reason\":\"wrong\"}", member_name, value);
+    return admin("POST", "/admin/rollbacks", tok_back, body, key);
+}
+
+/* All that goes first, as a member; then the state itself, and the blocks that it left. */
+static void admin_goes_back_to_a_state(void **state)
+{
+    char path[128], wanted[48], body[64];
+    size_t n = 20;
+    (void)state;
+    struct change c = publish(&roads, "{\"roads\":\"wanted\"}");
+    snprintf(wanted, sizeof wanted, "%s", c.delta_id);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(body, sizeof body, "{\"roads\":\"wrong %zu\"}", i);
+        c = publish(&roads, body);
+    }
+    struct answer a = ask_back(tok_back, wanted, NULL);
+    assert_int_equal(a.status, 409);
+    yyjson_val *deltas = yyjson_obj_get(parsed(a.body), "deltas");
+    assert_int_equal(yyjson_arr_size(deltas), n);
+    assert_string_equal(yyjson_get_str(yyjson_arr_get_first(deltas)), c.delta_id);
+    assert_true(yyjson_is_false(yyjson_obj_get(parsed(a.body), "more")));
+    answer_free(&a);
+
+    a = post_back("to", wanted, "key-to");
+    assert_int_equal(a.status, 202);
+    snprintf(path, sizeof path, "/admin/rollbacks/%s", member(a.body, "rollback_id"));
+    drain();
+    struct answer b = post_back("to", wanted, "key-to");
+    assert_same(&a, &b, "repeated ways to a state");
+    answer_free(&a);
+    answer_free(&b);
+    a = admin("GET", path, tok_back, NULL, NULL);
+    assert_string_equal(member(a.body, "state"), "done");
+    answer_free(&a);
+    a = post_back("to", wanted, NULL);
+    assert_int_equal(a.status, 200); /* it is there */
+    assert_string_equal(member(a.body, "to"), wanted);
+    answer_free(&a);
+
+    a = post_back("lift", "roads", "key-lift");
+    b = post_back("lift", "roads", "key-lift");
+    assert_int_equal(a.status, 200);
+    assert_true(yyjson_get_int(yyjson_obj_get(parsed(a.body), "lifted")) >= (int)n);
+    assert_same(&a, &b, "repeated liftings");
+    answer_free(&a);
+    answer_free(&b);
+    a = post_back("lift", "roads", NULL);
+    assert_int_equal(yyjson_get_int(yyjson_obj_get(parsed(a.body), "lifted")), 0);
+    answer_free(&a);
+}
+
+static void admin_wants_one_kind_of_rollback(void **state)
+{
+    static const char *const bad[] = {
+        "{\"reason\":\"x\"}",
+        "{\"delta\":\"dlt_x\",\"to\":\"dlt_x\",\"reason\":\"x\"}",
+        "{\"to\":\"dlt_x\",\"lift\":\"roads\",\"reason\":\"x\"}",
+        "{\"to\":\"dlt_x\"}",
+        "{\"lift\":\"roads\"}",
+        "{\"lift\":\"roads\",\"reason\":\" \"}",
+        "{\"delta\":\"\",\"reason\":\"x\"}",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct answer a = admin("POST", "/admin/rollbacks", tok_back, bad[i], NULL);
+        if (a.status != 400)
+            fail_msg("%s: %s", bad[i], a.raw);
+        answer_free(&a);
+    }
+    struct answer s = post_back("to", sov_change.delta_id, NULL);
+    struct answer n = post_back("to", "dlt_01980000-0000-7000-8000-000000000000", NULL);
+    assert_int_equal(n.status, 404);
+    assert_same(&s, &n, "states of sovereign and unknown sources");
+    answer_free(&s);
+    answer_free(&n);
+    s = post_back("lift", SOV_ID, NULL);
+    n = post_back("lift", "never-was-id0", NULL);
+    assert_int_equal(n.status, 404);
+    assert_same(&s, &n, "blocks of sovereign and unknown sources");
+    answer_free(&s);
+    answer_free(&n);
+}
+
 static void admin_hides_sovereign_rollbacks(void **state)
 {
     (void)state;
@@ -683,6 +770,8 @@ int main(void)
         cmocka_unit_test(admin_hides_sovereign_rollbacks),
         cmocka_unit_test(admin_refuses_bad_decisions),
         cmocka_unit_test(admin_takes_a_rollback),
+        cmocka_unit_test(admin_goes_back_to_a_state),
+        cmocka_unit_test(admin_wants_one_kind_of_rollback),
         cmocka_unit_test(admin_approves_what_waits),
         cmocka_unit_test(admin_retries_a_dead_letter),
         cmocka_unit_test(admin_says_when_the_inbox_is_full),

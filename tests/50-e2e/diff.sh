@@ -82,8 +82,10 @@ is "and what was a form of another head is read again" "$(echo "$out" | jq -c '[
 
 run 0 freshet report --quarter 2026Q4
 has "the quarter" "$out" "^boundaries${tab}counties${tab}2026-10-06${tab}modified${tab}local${tab}1${tab}1${tab}0${tab}"
-has "with area and place" "$out" "${tab}+[0-9.]* %${tab}-96,37,-95,40$"
-is "a row per change" "$(echo "$out" | wc -l)" 5
+is "with headings, as it is to be pasted" "$(echo "$out" | head -n 1)" "$(printf 'COLLECTION\tSOURCE\tDAY\tCHANGE\tVERDICT\t+\t~\t-\tAREA\tWHERE\tOF')"
+has "with the area, and the place of what changed" "$out" "^boundaries${tab}counties${tab}2026-10-06.*${tab}+[0-9.]* %${tab}-96,38,-95,40${tab}change$"
+has "of all the data where nothing was before" "$out" "^boundaries${tab}counties${tab}2026-10-05.*${tab}dataset$"
+is "a row per change" "$(echo "$out" | wc -l)" 6
 run 0 freshet report --quarter 2026Q3 --json
 is "another quarter" "$(echo "$out" | jq -c '[.quarter, (.changes | length)]')" '["2026Q3",0]'
 run 2 freshet report --quarter 2026

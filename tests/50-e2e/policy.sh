@@ -100,6 +100,31 @@ for table in waivers waiver_revocations decisions; do
 done
 clean "after waivers"
 
+# ---- a waiver frees nothing that is held, but tells what to do ----------------------------------------
+freshet source add --id few --url "$u/p/few.json" --collection tests --title Few --license CC0-1.0 --min-features 5
+freshet check source few --wait >/dev/null
+event=$(held few)
+has "held by a rule" "$(freshet queue list --state held)" MISSINGNESS_EXCEEDED
+set -- --source few --requester ann --reviewer bob --note 'it has one' --expires 2030-04-01
+FRESHET_NOW=2030-03-01T00:00:00Z
+export FRESHET_NOW
+run 0 freshet waiver add "$@" --rule GEOMETRY_INVALID --json
+is "held for something else" "$(echo "$out" | jq -c .held)" '[]'
+run 0 freshet waiver add "$@" --rule MISSINGNESS_EXCEEDED
+is "the output is the number" "$(echo "$out" | grep -c '^[0-9]*$')" 1
+has "how many wait for just this" "$err" '1 change is held for this'
+has "and how each is approved" "$err" "freshet approve $event --reviewer"
+run 0 freshet waiver add "$@" --rule MISSINGNESS_EXCEEDED --json
+is "programs are told too" "$(echo "$out" | jq -r '.held[] | .event + " " + .approve')" "$event freshet approve $event --reviewer NAME --note TEXT"
+is "it stays held" "$(held few)" "$event"
+run 0 freshet approve "$event" --reviewer carol --note 'one is right'
+freshet work --drain >/dev/null
+is "until a person decides" "$(version few)" 1
+run 0 freshet waiver add "$@" --rule MISSINGNESS_EXCEEDED --json
+is "then nothing waits" "$(echo "$out" | jq -c .held)" '[]'
+unset FRESHET_NOW
+clean "after waivers of what was held"
+
 # ---- approvals by command -------------------------------------------------------------------------
 event=$(held kept)
 run 0 freshet approve "$event" --reviewer bob --note fine

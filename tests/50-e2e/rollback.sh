@@ -112,7 +112,11 @@ get() { curl -sS --max-time 20 -H "Authorization: Bearer $1" "$base$2"; }
 delta=$(newest_delta a)
 is "without a token" "$(post none /admin/rollbacks "{\"delta\":\"$delta\",\"reason\":\"x\"}" | tail -n 1)" 401
 is "without a reason" "$(post "$ops" /admin/rollbacks "{\"delta\":\"$delta\"}" | tail -n 1)" 400
-first=$(post "$ops" /admin/rollbacks "{\"delta\":\"$delta\",\"reason\":\"over HTTP\"}" 'Idempotency-Key: k1')
+body=$(freshet changes --source a --json | jq -c '.results[0].rollback_ref.body')
+is "what the feed says to send lacks a reason" "$(post "$ops" /admin/rollbacks "$body" | head -n 1 | jq -r '.errors[0].field')" reason
+body=$(echo "$body" | jq -c '. + {reason: "over HTTP"}')
+is "and nothing else" "$body" "{\"delta\":\"$delta\",\"reason\":\"over HTTP\"}"
+first=$(post "$ops" /admin/rollbacks "$body" 'Idempotency-Key: k1')
 is "asked" "$(echo "$first" | tail -n 1)" 202
 id=$(echo "$first" | head -n 1 | jq -r .rollback_id)
 soon "a handler carries it out" 20 sh -c "curl -s -H 'Authorization: Bearer $ops' $base/admin/rollbacks/$id | jq -e '.state == \"done\"'"
@@ -122,6 +126,7 @@ is "its status" "$(get "$ops" "/admin/rollbacks/$id" | jq -r '[.state, .asked_by
 is "the list" "$(get "$ops" '/admin/rollbacks?limit=1' | jq -r '.rollbacks[0].rollback_id')" "$id"
 refused=$(post "$ops" /admin/rollbacks "{\"delta\":\"$delta\",\"reason\":\"again\"}")
 is "409 when it was taken back" "$(echo "$refused" | tail -n 1)" 409
+is "and all that goes first" "$(echo "$refused" | head -n 1 | jq -c '[.deltas, .more]')" "[[\"$(newest_delta a)\"],false]"
 is "with what to do" "$(echo "$refused" | head -n 1 | jq -r '.errors[0].message')" "take back $(newest_delta a) first"
 hidden=$(post "$ops" /admin/rollbacks "{\"delta\":\"$(newest_delta secret)\",\"reason\":\"x\"}")
 never=$(post "$ops" /admin/rollbacks '{"delta":"dlt_01980000-0000-7000-8000-000000000000","reason":"x"}')
@@ -130,6 +135,20 @@ is "and that is a 404" "$(echo "$never" | tail -n 1)" 404
 is "an admin may" "$(post "$token" /admin/rollbacks "{\"delta\":\"$(newest_delta secret)\",\"reason\":\"x\"}" | tail -n 1)" 202
 soon "and it is done" 20 sh -c "curl -s -H 'Authorization: Bearer $token' $base/admin/rollbacks | jq -e '.rollbacks[0].state == \"done\"'"
 is "unseen by others" "$(get "$ops" '/admin/rollbacks?limit=1' | jq '.rollbacks | length')" 0
+
+# ---- a state over HTTP --------------------------------------------------------------------------------
+state=$(query "SELECT delta_id FROM ledger JOIN sources USING (src_no) WHERE id = 'a' AND status = 'finalized' AND version = 1")
+is "one kind at a time" "$(post "$ops" /admin/rollbacks "{\"to\":\"$state\",\"lift\":\"a\",\"reason\":\"x\"}" | tail -n 1)" 400
+asked=$(post "$ops" /admin/rollbacks "{\"to\":\"$state\",\"reason\":\"all of it\"}" 'Idempotency-Key: k2')
+is "a state is asked for" "$(echo "$asked" | tail -n 1)" 202
+id=$(echo "$asked" | head -n 1 | jq -r .rollback_id)
+soon "the last rollback is done" 20 sh -c "curl -s -H 'Authorization: Bearer $ops' $base/admin/rollbacks/$id | jq -e '.state == \"done\"'"
+is "then the state is there" "$(bytes_of a)" "$(digest '{"v":"A"}')"
+is "and needs no other" "$(post "$ops" /admin/rollbacks "{\"to\":\"$state\",\"reason\":\"again\"}" | tail -n 1)" 200
+lifted=$(post "$ops" /admin/rollbacks '{"lift":"a","reason":"they were right"}' 'Idempotency-Key: k3')
+is "blocks are lifted" "$(echo "$lifted" | tail -n 1) $(echo "$lifted" | head -n 1 | jq '.lifted > 0')" '200 true'
+is "once per key" "$(post "$ops" /admin/rollbacks '{"lift":"a","reason":"they were right"}' 'Idempotency-Key: k3')" "$lifted"
+is "an unknown source has none" "$(post "$ops" /admin/rollbacks '{"lift":"nobody","reason":"x"}' | tail -n 1)" 404
 
 # ---- dead letters -----------------------------------------------------------------------------------
 dead_one() { # a source whose bytes cannot be had, ID
@@ -181,7 +200,11 @@ for version in 1 2 3 4; do
 done
 is "four versions" "$(bytes_of states)" "$(digest '{"v":4}')"
 run 1 freshet rollback "$(nth_delta states 2)" --reason x
-has "which go first is said" "$err" "first take back $(nth_delta states 4), $(nth_delta states 3)"
+has "that some go first is said" "$err" 'first take back these 2'
+is "which, one a line" "$(echo "$err" | grep '^dlt_' | tr '\n' ' ')" "$(nth_delta states 4) $(nth_delta states 3) "
+run 1 freshet rollback "$(nth_delta states 2)" --reason x --json
+is "and to programs" "$(echo "$out" | jq -c '[.first, .more, (.error | length > 0)]')" \
+    "[[\"$(nth_delta states 4)\",\"$(nth_delta states 3)\"],false,true]"
 run 2 freshet rollback --to "$(nth_delta states 2)"
 run 2 freshet rollback "$(nth_delta states 2)" --to "$(nth_delta states 2)" --reason x
 run 1 freshet rollback --to dlt_nonsense --reason x
