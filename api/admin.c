@@ -119,7 +119,7 @@ enum rc admin_source_no(struct req *r, int64_t no, struct source *ret, struct er
     return known(r, rc, &s, false, ret, err);
 }
 
-/* ---- what POSTs bring -------------------------------------------------------------------------- */
+/* ---- what POSTs bring ------------------------------------------------------------------------ */
 
 enum rc admin_key(const struct req *r, struct err *err)
 {
@@ -188,7 +188,7 @@ enum rc admin_body(struct req *r, struct resp *w, const char *const *fields, siz
     return RC_OK;
 }
 
-/* ---- what GETs and POSTs answer ---------------------------------------------------------------- */
+/* ---- what GETs and POSTs answer -------------------------------------------------------------- */
 
 enum rc admin_list_begin(struct admin_list *l, struct req *r, struct resp *w, const char *key,
                          struct err *err)

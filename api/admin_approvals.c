@@ -3,8 +3,8 @@
  * Invariants
  *   1. The reviewer is the token's owner: nobody decides under another name.
  *   2. Nothing is promoted here: the decision is stored, a handler carries it out.
- *   3. Of a restricted source only holders of read:restricted see why and since when something waits; a
- *      sovereign one answers them alone.
+ *   3. Of a restricted source only holders of read:restricted see why and since when something
+ *      waits; a sovereign one answers them alone.
  *   4. Without a valid policy.json nobody can tell who may decide: 503.
  * Called by the intake's router. */
 #include "api/admin.h"
@@ -18,7 +18,7 @@ static enum rc nothing_waits(struct err *err)
     return err_set(err, RC_NOT_FOUND, "", "Nothing waits under this id.");
 }
 
-/* ---- GET -------------------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 static enum rc put_one(void *ctx, const struct waiting *x, struct err *err)
 {
@@ -52,7 +52,7 @@ enum rc approvals_list(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-/* ---- POST ------------------------------------------------------------------------------------- */
+/* ---- POST ------------------------------------------------------------------------------------ */
 
 static enum rc read_ask(struct req *r, struct resp *w, struct approval_ask *ret, struct buf *canon,
                         struct err *err)

@@ -17,7 +17,7 @@
 
 static const char *const FIELDS[] = {"source", "url", "trigger", "all"};
 
-/* ---- reading the body ------------------------------------------------------------------------- */
+/* ---- reading the body ------------------------------------------------------------------------ */
 
 /* What was asked for: one of these is set. */
 struct wish {
@@ -58,7 +58,7 @@ static enum rc read_wish(struct req *r, struct resp *w, struct wish *ret, struct
     return read_values(body, ret, err);
 }
 
-/* ---- POST ------------------------------------------------------------------------------------- */
+/* ---- POST ------------------------------------------------------------------------------------ */
 
 static enum rc check_target(struct req *r, const struct wish *x, struct err *err)
 {
@@ -91,7 +91,7 @@ enum rc checks_post(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-/* ---- GET -------------------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 /* A stored body is one that read_wish accepted. */
 static enum rc reread(struct req *r, const struct check_request *c, struct wish *ret,

@@ -1,4 +1,5 @@
-/* admin_dead: candidates that were given up: GET lists them with their history, POST decides on one.
+/* admin_dead: candidates that were given up: GET lists them with their history, POST decides
+ * on one.
  *
  * Invariants
  *   1. Nothing is promoted here: a retry puts the candidate back into the inbox, a handler runs it.
@@ -15,7 +16,7 @@ static enum rc no_such_letter(struct err *err)
     return err_set(err, RC_NOT_FOUND, "", "There is no dead letter of this event.");
 }
 
-/* ---- GET -------------------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 static void put_letter(struct buf *b, const struct candidate *c, const struct source *s)
 {
@@ -90,7 +91,7 @@ enum rc dead_one(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-/* ---- POST ------------------------------------------------------------------------------------- */
+/* ---- POST ------------------------------------------------------------------------------------ */
 
 static enum rc read_decision(struct req *r, struct resp *w, struct dead_decision *ret,
                              struct buf *canon, struct err *err)

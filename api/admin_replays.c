@@ -1,11 +1,12 @@
 /* admin_replays: POST /admin/replays asks for the log to be replayed, GET tells how it ended.
  *
  * Invariants
- *   1. 202 is said after the request is durable; a handler carries it out (handler/orders.h). One at a
- *      time: 409 while another is open.
+ *   1. 202 is said after the request is durable; a handler carries it out (handler/orders.h). One
+ *      at a time: 409 while another is open.
  *   2. A long window needs the name of somebody else who approved it (ledger/replays.h).
- *   3. Numbers of a replay of all sources count withheld ones too, so they are shown only to tokens that
- *      may know of those. A replay of one that the caller may not know of answers like one that never was.
+ *   3. Numbers of a replay of all sources count withheld ones too, so they are shown only to tokens
+ *      that may know of those. A replay of one that the caller may not know of answers like one
+ *      that never was.
  * Called by the intake's router. */
 #include "api/admin.h"
 #include "api/put.h"
@@ -16,7 +17,7 @@
 
 static const char *const FIELDS[] = {"since", "until", "source", "approved_by"};
 
-/* ---- POST ------------------------------------------------------------------------------------------ */
+/* ---- POST ------------------------------------------------------------------------------------ */
 
 static enum rc read_time(yyjson_val *body, const char *field, int64_t *ret, struct err *err)
 {
@@ -67,7 +68,7 @@ enum rc replays_post(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-/* ---- GET ------------------------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 static void put_count(struct buf *b, const char *key, bool shown, int64_t n)
 {

@@ -1,11 +1,11 @@
-/* admin_rollbacks: POST /admin/rollbacks asks to take a change back, or all that came after one, or lifts what
- * an earlier one blocked; GET tells how far it is.
+/* admin_rollbacks: POST /admin/rollbacks asks to take a change back, or all that came after one, or
+ * lifts what an earlier one blocked; GET tells how far it is.
  *
  * Invariants
- *   1. 202 is said after the request is durable, never before. 200: there is nothing to wait for, as a
- *      block was lifted, or the state that is wanted is there.
- *   2. 409 names all that must be taken back first, in deltas[], newest first. A handler asks again when
- *      it begins, so what moves in between ends as failed, with the same words.
+ *   1. 202 is said after the request is durable, never before. 200: there is nothing to wait for,
+ *      as a block was lifted, or the state that is wanted is there.
+ *   2. 409 names all that must be taken back first, in deltas[], newest first. A handler asks again
+ *      when it begins, so what moves in between ends as failed, with the same words.
  *   3. Changes of a source that the caller may not know of answer like ones that never were.
  * Called by the intake's router. */
 #include "api/admin.h"
@@ -16,7 +16,7 @@
 
 static const char *const FIELDS[] = {"delta", "to", "lift", "reason"};
 
-/* ---- POST ------------------------------------------------------------------------------------- */
+/* ---- POST ------------------------------------------------------------------------------------ */
 
 struct wish {
     struct rollback_ask ask; /* of delta or to */
@@ -144,7 +144,7 @@ enum rc rollbacks_post(struct req *r, struct resp *w, struct err *err)
     return x.lift ? lift(r, w, &x, err) : take_back(r, w, &x.ask, err);
 }
 
-/* ---- GET -------------------------------------------------------------------------------------- */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 static void put_rollback(struct buf *b, const struct req *r, const struct rollback *x,
                          const struct source *s)

@@ -1,15 +1,15 @@
-/* admin_sources: /admin/sources: declarations as operators see them, and wishes to add, replace or retire
- * one.
+/* admin_sources: /admin/sources: declarations as operators see them, and wishes to add, replace or
+ * retire one.
  *
  * Invariants
- *   1. 202 is said after the wish is durable; a handler carries it out (ledger/order.h). What is wrong with
- *      a declaration is a 400 at once, with the field.
- *   2. A sovereign source answers only holders of read:restricted, like one that never was, and so do the
- *      wishes about it. Of a restricted or generalized one others see id, title, collection, level.
- *      To declare the id of a source that one may not know of is taken like any other wish; it fails when
- *      it is carried out, and whoever asked is told so.
- *   3. A raised level takes public rows away when the wish is carried out, before anything else is; a
- *      lowered one waits for a second person (/admin/approvals).
+ *   1. 202 is said after the wish is durable; a handler carries it out (ledger/order.h). What is
+ *      wrong with a declaration is a 400 at once, with the field.
+ *   2. A sovereign source answers only holders of read:restricted, like one that never was, and so
+ *      do the wishes about it. Of a restricted or generalized one others see id, title, collection,
+ *      level. To declare the id of a source that one may not know of is taken like any other wish;
+ *      it fails when it is carried out, and whoever asked is told so.
+ *   3. A raised level takes public rows away when the wish is carried out, before anything else is;
+ *      a lowered one waits for a second person (/admin/approvals).
  * Called by the intake's router. */
 #include "api/admin.h"
 #include "api/put.h"
@@ -24,7 +24,7 @@ static bool sees_all(const struct req *r, enum level l)
     return l == LEVEL_PUBLIC || r->token->scopes & SCOPE_READ_RESTRICTED;
 }
 
-/* ---- GET ------------------------------------------------------------------------------------------ */
+/* ---- GET ------------------------------------------------------------------------------------- */
 
 static void put_order(struct buf *b, const struct order *o)
 {
@@ -172,7 +172,7 @@ enum rc sources_declared_one(struct req *r, struct resp *w, struct err *err)
     return RC_OK;
 }
 
-/* ---- wishes ---------------------------------------------------------------------------------------- */
+/* ---- wishes ---------------------------------------------------------------------------------- */
 
 static enum rc accept(struct req *r, struct resp *w, struct order_ask *ask, struct buf *canon,
                       struct err *err)
@@ -204,8 +204,8 @@ static enum rc read_declaration(struct req *r, struct source *ret, struct buf *c
     return RC_OK;
 }
 
-/* Asked again with the key that was used before, the answer is the one from before; so a wish with a key
- * is looked at by order_add first. */
+/* Asked again with the key that was used before, the answer is the one from before; so a wish with
+ * a key is looked at by order_add first. */
 static bool repeats(struct req *r, const struct order_ask *ask, const struct buf *canon)
 {
     CLEANUP(buf_release) struct buf body = {0};

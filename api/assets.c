@@ -1,9 +1,10 @@
-/* assets: /assets/sha256/{hex} and /manifests/{manifest}. We say whether and as what; nginx sends the bytes, ranges and all.
+/* assets: /assets/sha256/{hex} and /manifests/{manifest}. We say whether and as what; nginx sends
+ * the bytes, ranges and all.
  *
  * Invariants
  *   1. Only digests with a public row are handed over; a file in the store is not enough.
- *   2. A manifest is promoted bytes under the name of its run. The public delta of that run tells which
- *      bytes these are; where the level withholds delta or bytes, there is no manifest.
+ *   2. A manifest is promoted bytes under the name of its run. The public delta of that run tells
+ *      which bytes these are; where the level withholds delta or bytes, there is no manifest.
  *   3. The path given to nginx is made of the 64 checked hex digits, of nothing else.
  * Called by the route table. */
 #include "api/documents.h"

@@ -15,7 +15,7 @@
 #define HEIGHT 20        /* of the drawing; sizes scale it */
 #define CACHE_S 300      /* the least that shields.io takes */
 
-/* ---- widths ----------------------------------------------------------------------------------- */
+/* ---- widths ---------------------------------------------------------------------------------- */
 
 /* About what an 11 pixel sans-serif takes, in tenths; textLength makes browsers fit the text. */
 static int char_width(struct str c)
@@ -45,7 +45,7 @@ static int text_width(const char *text)
     return w;
 }
 
-/* ---- SVG -------------------------------------------------------------------------------------- */
+/* ---- SVG ------------------------------------------------------------------------------------- */
 
 static void put_half(struct buf *b, const char *text, int left, int width)
 {
@@ -120,7 +120,7 @@ void badge_put_json(struct buf *out, const struct badge *b)
     buf_byte(out, '}');
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum rc height_of(struct str size, int *ret, struct err *err)
 {

@@ -1,12 +1,12 @@
-/* badge: how fresh something is, as a picture (SVG) and as shields.io endpoint JSON: one source, one
- * collection, or all of them.
+/* badge: how fresh something is, as a picture (SVG) and as shields.io endpoint JSON: one source,
+ * one collection, or all of them.
  *
  * Invariants
  *   1. The words alone carry the meaning; colour and shape only repeat it.
  *   2. Text is escaped; the picture references nothing outside itself.
  *   3. The JSON has only keys that shields.io knows; provenance is in the Link header.
- *   4. The ETag is made of what is sent, so that a badge moves when its picture does: with the clock,
- *      when a window closes, and not with a check that found nothing.
+ *   4. The ETag is made of what is sent, so that a badge moves when its picture does: with the
+ *      clock, when a window closes, and not with a check that found nothing.
  *   5. A sum counts sources that are watched and open: sovereign ones have no row to count, and of
  *      restricted ones nobody is told whether they are current. A {year} template is its vintages.
  */
@@ -42,7 +42,8 @@ void badge_of_sum(const char *title, const struct badge_sum *s, struct badge *re
 void badge_put_svg(struct buf *out, const struct badge *b, int height);
 void badge_put_json(struct buf *out, const struct badge *b);
 
-/* Body and validators of an answer: one way for all badges. `size` is the parameter of that name. */
+/* Body and validators of an answer: one way for all badges. `size` is the parameter of
+ * that name. */
 MUST_CHECK enum rc badge_answer(struct req *r, struct resp *w, const struct badge *b, bool svg,
                                 int64_t last_modified, struct err *err);
 

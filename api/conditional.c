@@ -4,10 +4,10 @@
 #include "core/clock.h"
 #include "core/version.h"
 
-/* ---- ETags ------------------------------------------------------------------------------------ */
+/* ---- ETags ----------------------------------------------------------------------------------- */
 
-/* FNV-1a by words instead of bytes: lists hash some hundred numbers and names for each answer. The shift
- * brings down what a multiplication only carries up. */
+/* FNV-1a by words instead of bytes: lists hash some hundred numbers and names for each answer. The
+ * shift brings down what a multiplication only carries up. */
 static void etag_word(struct etag *e, uint64_t word)
 {
     e->h = (e->h ^ word) * 0x100000001b3u;
@@ -54,7 +54,7 @@ void etag_set(const struct etag *e, struct resp *w)
     snprintf(w->etag, sizeof w->etag, "\"%016llx\"", (unsigned long long)e->h);
 }
 
-/* ---- conditional requests --------------------------------------------------------------------- */
+/* ---- conditional requests -------------------------------------------------------------------- */
 
 /* Takes one entity tag off the front of list; its opaque part with quotes goes to *tag. */
 static bool next_tag(struct str *list, struct str *tag)

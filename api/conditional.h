@@ -1,4 +1,5 @@
-/* conditional: what an ETag is made of, and whether a client holds an answer already (RFC 9110, 13).
+/* conditional: what an ETag is made of, and whether a client holds an answer already (RFC
+ * 9110, 13).
  *
  * Invariants
  *   1. Public inputs only: an ETag tells nothing that its representation does not.

@@ -50,7 +50,7 @@ static enum rc finish(const struct req *r, struct resp *w, struct etag gens, int
     return RC_OK;
 }
 
-/* ---- one dataset -------------------------------------------------------------------------------- */
+/* ---- one dataset ----------------------------------------------------------------------------- */
 
 static enum rc dataset_as(struct req *r, struct resp *w, size_t format, struct err *err)
 {
@@ -99,7 +99,7 @@ enum rc dcat_dataset_turtle(struct req *r, struct resp *w, struct err *err)
     return dataset_as(r, w, AS_TURTLE, err);
 }
 
-/* ---- pages -------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 struct page {
     const char *names[DATA_JSON_MAX];
@@ -214,7 +214,7 @@ enum rc dcat_catalog_turtle(struct req *r, struct resp *w, struct err *err)
     return catalog_as(r, w, AS_TURTLE, err);
 }
 
-/* ---- DCAT-US ------------------------------------------------------------------------------------ */
+/* ---- DCAT-US --------------------------------------------------------------------------------- */
 
 static void put_us_head(struct req *r, struct buf *b, bool three, const struct dcat_publisher *p)
 {

@@ -1,8 +1,8 @@
 /* dcat: the catalog as DCAT 3 (JSON-LD, Turtle) and as DCAT-US (/data.json), from one model.
  *
- * A dataset is a collection; each of its versions is an item. The model is read from public rows, which are
- * redacted before they exist: what a level withholds cannot be in it, and what a new field withholds has
- * no member here. Publisher and contact are settings.
+ * A dataset is a collection; each of its versions is an item. The model is read from public rows,
+ * which are redacted before they exist: what a level withholds cannot be in it, and what a new
+ * field withholds has no member here. Publisher and contact are settings.
  *
  * Invariants
  *   1. Every document is made of struct dcat_dataset, nothing else.

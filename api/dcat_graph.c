@@ -1,5 +1,6 @@
-/* dcat_graph: a dataset as triples: what DCAT-AP 3.0.1 and DCAT-US 3.0 both take. Whatever is referred to has
- * its class in the same document, so that shapes can be checked without a network. */
+/* dcat_graph: a dataset as triples: what DCAT-AP 3.0.1 and DCAT-US 3.0 both take. Whatever is
+ * referred to has its class in the same document, so that shapes can be checked without
+ * a network. */
 #include "api/dcat.h"
 
 #define EU "http://publications.europa.eu/resource/authority/"
@@ -17,7 +18,7 @@ static const char *iri(struct rdf *g, const char *a, const char *b, const char *
     return s ? s : "";
 }
 
-/* ---- what all refer to -------------------------------------------------------------------------- */
+/* ---- what all refer to ----------------------------------------------------------------------- */
 
 static void add_who(struct rdf *g, const char *s, const struct dcat_publisher *p)
 {
@@ -81,7 +82,7 @@ static void add_licence(struct rdf *g, const char *s, const char *license, const
         rdf_text(g, at, "rdfs:label", license);
 }
 
-/* ---- a version ---------------------------------------------------------------------------------- */
+/* ---- a version ------------------------------------------------------------------------------- */
 
 static void add_origin(struct rdf *g, const char *s, const struct dcat_version *v)
 {
@@ -165,7 +166,7 @@ static void add_version(struct rdf *g, const struct dcat_dataset *d, const struc
         rdf_link(g, set, "dcat:distribution", iri(g, s, "-data", ""));
 }
 
-/* ---- a dataset ---------------------------------------------------------------------------------- */
+/* ---- a dataset ------------------------------------------------------------------------------- */
 
 static void add_series(struct rdf *g, const struct dcat_dataset *d, const char *set,
                        const struct dcat_publisher *p)

@@ -37,7 +37,7 @@ static void grow_box(struct dcat_dataset *d, const double b[4])
     d->has_bbox = true;
 }
 
-/* ---- sources ---------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* The most open of the sources: versions that are not public say so themselves. */
 static const char *more_open(const char *have, const char *level)
@@ -80,7 +80,7 @@ static enum rc take_source(void *ctx, const struct public_member *m, struct err 
     return RC_OK;
 }
 
-/* ---- versions --------------------------------------------------------------------------------- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static const char *link_of(yyjson_val *doc, const char *rel)
 {
@@ -210,7 +210,7 @@ enum rc dcat_read(struct req *r, struct str collection, int64_t versions, struct
     return RC_OK;
 }
 
-/* ---- shared ----------------------------------------------------------------------------------- */
+/* ---- shared ---------------------------------------------------------------------------------- */
 
 enum rc dcat_publisher(struct req *r, struct dcat_publisher *ret, struct err *err)
 {

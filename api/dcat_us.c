@@ -1,4 +1,5 @@
-/* dcat_us: a dataset as DCAT-US 1.1, which harvesters read today, and 3.0 (plain keys, byteSize a string). */
+/* dcat_us: a dataset as DCAT-US 1.1, which harvesters read today, and 3.0 (plain keys, byteSize
+ * a string). */
 #include "api/dcat.h"
 #include "api/put.h"
 
@@ -47,7 +48,7 @@ static void put_keywords(struct buf *b, const struct dcat_dataset *d)
     buf_byte(b, ']');
 }
 
-/* ---- 1.1 ---------------------------------------------------------------------------------------- */
+/* ---- 1.1 ------------------------------------------------------------------------------------- */
 
 static const char *level_of(const struct dcat_dataset *d)
 {
@@ -114,7 +115,7 @@ void dcat_us_dataset(struct req *r, struct buf *b, const struct dcat_dataset *d,
     buf_puts(b, n ? "]}" : "}");
 }
 
-/* ---- 3.0 ---------------------------------------------------------------------------------------- */
+/* ---- 3.0 ------------------------------------------------------------------------------------- */
 
 static void put_who3(struct buf *b, const struct dcat_publisher *p)
 {

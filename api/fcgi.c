@@ -6,8 +6,8 @@
  *
  * Invariants (those of fcgi.h, and)
  *   1. libfcgi never accepts: its listening socket is -1, so a broken connection returns to us.
- *   2. Standard input of a request is read to the record that ends it, before the answer goes out: the web
- *      server may send that record by itself, later, and it would meet the next request.
+ *   2. Standard input of a request is read to the record that ends it, before the answer goes out:
+ *      the web server may send that record by itself, later, and it would meet the next request.
  *   3. libfcgi is lent a connection only when a request begins on it, for it would wait for one.
  * Called by service. */
 #include "api/fcgi.h"
@@ -35,7 +35,7 @@
 #define RECORD_MAX 65528 /* the most that a record holds, in multiples of 8 */
 #define IOV_BATCH 64     /* pieces of one writev: two megabytes */
 
-/* ---- from parameters to struct req ------------------------------------------------------------ */
+/* ---- from parameters to struct req ----------------------------------------------------------- */
 
 /* X(parameter, field) */
 #define PARAMS(X)                                                                                  \
@@ -78,7 +78,7 @@ static void take_env(struct req *r, char **env)
     }
 }
 
-/* ---- body ------------------------------------------------------------------------------------- */
+/* ---- body ------------------------------------------------------------------------------------ */
 
 typedef int read_fn(void *from, char *p, int n);
 
@@ -121,7 +121,8 @@ static void take_body(const struct fcgi *f, struct req *r, read_fn *get, void *f
         r->body_too_large = true;
 }
 
-/* What comes after the length that was announced, up to the end of the input: mostly its empty record. */
+/* What comes after the length that was announced, up to the end of the input: mostly its
+ * empty record. */
 static void read_to_end(struct req *r, FCGX_Stream *in)
 {
     char rest[512];
@@ -131,7 +132,7 @@ static void read_to_end(struct req *r, FCGX_Stream *in)
         r->refused = "The request was broken off.";
 }
 
-/* ---- one request ------------------------------------------------------------------------------ */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static void answer(const struct fcgi *f, struct req *r, struct resp *w)
 {
@@ -147,7 +148,8 @@ static bool sends_body(const struct req *r, const struct resp *w)
     return !str_is(r->method, "HEAD") && w->status != 304 && w->status != 204 && !w->hand_over[0];
 }
 
-/* One request. Those whose answers wait for a commit are held, at most as many as one wait gives. */
+/* One request. Those whose answers wait for a commit are held, at most as many as one
+ * wait gives. */
 struct slot {
     int fd;
     FCGX_Request q;
@@ -168,7 +170,7 @@ struct server {
     size_t n_held;
 };
 
-/* ---- sending ---------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* libfcgi's own stream copies everything through 8 KiB and makes a system call of each piece. An
  * answer is whole when we send it, so its records go out as they lie in memory. */
@@ -290,8 +292,8 @@ static bool throw_away(int fd, size_t n)
     return true;
 }
 
-/* What stands first on fd, after records that belong to no request any more. What begins as a request is
- * one: a web server that stops in mid-sentence has PEER_TIMEOUT_S. */
+/* What stands first on fd, after records that belong to no request any more. What begins as a
+ * request is one: a web server that stops in mid-sentence has PEER_TIMEOUT_S. */
 static enum waiting what_waits(int fd)
 {
     for (;;) {
@@ -320,7 +322,7 @@ static bool serve_connection(struct server *s, int fd)
     return what == NOTHING;
 }
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void limit_times(int fd)
 {
@@ -329,9 +331,9 @@ static void limit_times(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 }
 
-/* Whether this process wants to be told of new connections. The kernel tells one process that waits,
- * in the order in which they asked; so whoever got one asks anew and goes to the end, and connections
- * spread over the processes. */
+/* Whether this process wants to be told of new connections. The kernel tells one process that
+ * waits, in the order in which they asked; so whoever got one asks anew and goes to the end, and
+ * connections spread over the processes. */
 static bool listening(struct server *s, bool wanted)
 {
     struct epoll_event e = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = s->listen_fd};
@@ -445,7 +447,7 @@ static void drain(struct server *s)
         close(s->kept[i]);
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void take_signals(sigset_t *ret_mask)
 {
@@ -489,7 +491,7 @@ int fcgi_serve(const struct fcgi *f, int listen_fd)
     return 0;
 }
 
-/* ---- CGI -------------------------------------------------------------------------------------- */
+/* ---- CGI ------------------------------------------------------------------------------------- */
 
 bool fcgi_is_socket_given(void)
 {

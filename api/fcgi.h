@@ -7,8 +7,8 @@
  *      rules look at the same variable, so neither can be told another path than the other.
  *   3. A process holds several kept connections and serves whichever speaks, so that idle ones
  *      never keep others waiting.
- *   4. Requests whose answers wait for a commit are held until what came with them is read, then settled
- *      and sent together; never beyond one round of waiting connections.
+ *   4. Requests whose answers wait for a commit are held until what came with them is read, then
+ *      settled and sent together; never beyond one round of waiting connections.
  *   5. After SIGTERM every request that was sent before it is answered: what waits in the accept
  *      queue and on kept connections is served, then the process ends.
  */
@@ -17,8 +17,8 @@
 
 #include "api/http.h"
 
-/* Answers r by filling w, or leaves w->later set; ctx is the service. Instance, ledger and clock are its
- * business. */
+/* Answers r by filling w, or leaves w->later set; ctx is the service. Instance, ledger and clock
+ * are its business. */
 typedef void fcgi_answer_fn(void *ctx, struct req *r, struct resp *w);
 /* Completes answers that were left so, all that came at the same time. */
 struct unsettled;

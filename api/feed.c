@@ -17,7 +17,7 @@
 #define ENTRY_MEMORY_MAX (1u << 20) /* to read one entry; the longest has some ten KiB */
 #define HREF_MAX 16384              /* an address with all filters, each byte escaped */
 
-/* ---- rendering -------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 static enum rc put_row(void *ctx, const struct public_change *c, struct err *err)
 {
@@ -151,7 +151,7 @@ enum rc feed_render(struct ledger *l, struct arena *a, const struct feed_query *
     return feed_render_page(l, a, q, base, out, NULL, NULL, err);
 }
 
-/* ---- routes ----------------------------------------------------------------------------------- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 /* alone: only formats of one entry. */
 static enum rc choose(const struct req *r, struct resp *w, bool alone,
@@ -248,7 +248,8 @@ static bool is_event_id(struct str s)
     return true;
 }
 
-/* An entry alone in its format: JSON and NDJSON are the entry itself, a batch or a table has one row. */
+/* An entry alone in its format: JSON and NDJSON are the entry itself, a batch or a table has
+ * one row. */
 static enum rc put_alone(struct feed_page_out *x, const struct public_change *c, struct err *err)
 {
     if (x->format == &feed_formats[0]) {

@@ -49,17 +49,17 @@ struct feed_page {
 };
 
 void feed_query_init(struct feed_query *q);
-/* Sets one parameter by its name on the wire: since, before, limit, order, feed, timeout, and the filters
- * source, collection, type, class, detector, bbox, datetime, unexpected. name and value are kept as views.
- * RC_INVALID names it. */
+/* Sets one parameter by its name on the wire: since, before, limit, order, feed, timeout, and the
+ * filters source, collection, type, class, detector, bbox, datetime, unexpected. name and value are
+ * kept as views. RC_INVALID names it. */
 MUST_CHECK enum rc feed_query_set(struct feed_query *q, const char *name, struct str value,
                                   struct err *err);
 bool feed_is_descending(const struct feed_query *q);
-/* The query of a request, without f. One that waits and names no place asks for what comes next; and `now` is
- * when the request came, however long it waited. */
+/* The query of a request, without f. One that waits and names no place asks for what comes next;
+ * and `now` is when the request came, however long it waited. */
 MUST_CHECK enum rc feed_query_read(const struct req *r, struct feed_query *ret, struct err *err);
-/* RC_INVALID for a cursor of the future, RC_GONE for one before the retention (ret_first_seq then holds its
- * start). */
+/* RC_INVALID for a cursor of the future, RC_GONE for one before the retention (ret_first_seq then
+ * holds its start). */
 MUST_CHECK enum rc feed_check_cursor(const struct feed_query *q, const struct public_meta *m,
                                      int64_t *ret_first_seq, struct err *err);
 /* Where the retention starts, for the problem that RC_GONE becomes. */
@@ -107,8 +107,9 @@ void feed_summary(struct buf *out, yyjson_val *entry);
 /* A text of an entry with its base mark replaced. */
 void feed_put_ref(struct buf *out, struct str base, const char *ref);
 
-/* Appends the body of /changes in a format (NULL: JSON). RC_INVALID for a cursor of the future, RC_GONE for one before the
- * retention (ret_first_seq then holds its start). ret_page and ret_first_seq may be NULL. */
+/* Appends the body of /changes in a format (NULL: JSON). RC_INVALID for a cursor of the future,
+ * RC_GONE for one before the retention (ret_first_seq then holds its start). ret_page and
+ * ret_first_seq may be NULL. */
 MUST_CHECK enum rc feed_render_page(struct ledger *l, struct arena *a, const struct feed_query *q,
                                     struct str base, struct buf *out, struct feed_page *ret_page,
                                     int64_t *ret_first_seq, struct err *err);

@@ -1,5 +1,5 @@
-/* feed_atom: RFC 4287, paged as in RFC 5005. What a feed says of itself stands before its entries, but is
- * known after them: it is written at the end and then moved to the front. */
+/* feed_atom: RFC 4287, paged as in RFC 5005. What a feed says of itself stands before its entries,
+ * but is known after them: it is written at the end and then moved to the front. */
 #include "api/feed_formats.h"
 
 #include "api/xml.h"

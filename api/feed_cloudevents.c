@@ -1,5 +1,5 @@
-/* feed_cloudevents: a batch of CloudEvents 1.0. `sequence` has 20 digits, so that it sorts as text; `time`
- * is left out where the level shows the day only. */
+/* feed_cloudevents: a batch of CloudEvents 1.0. `sequence` has 20 digits, so that it sorts as text;
+ * `time` is left out where the level shows the day only. */
 #include "api/feed_formats.h"
 #include "api/put.h"
 

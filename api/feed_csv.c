@@ -1,5 +1,5 @@
-/* feed_csv: one row per entry, RFC 4180, the columns below. A text that a spreadsheet would take for a
- * formula gets an apostrophe in front. */
+/* feed_csv: one row per entry, RFC 4180, the columns below. A text that a spreadsheet would take
+ * for a formula gets an apostrophe in front. */
 #include "api/feed_formats.h"
 #include "api/put.h"
 

@@ -1,4 +1,5 @@
-/* feed_formats: the table, and what several formats share: reading an entry, a sentence about it. */
+/* feed_formats: the table, and what several formats share: reading an entry, a sentence
+ * about it. */
 #include "api/feed_formats.h"
 
 const struct feed_format feed_formats[] = {

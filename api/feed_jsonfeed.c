@@ -1,4 +1,5 @@
-/* feed_jsonfeed: JSON Feed 1.1. Its id is the address of the entry; `_freshet` holds the whole entry. */
+/* feed_jsonfeed: JSON Feed 1.1. Its id is the address of the entry; `_freshet` holds the
+ * whole entry. */
 #include "api/feed_formats.h"
 #include "api/put.h"
 

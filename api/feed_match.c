@@ -1,5 +1,5 @@
-/* feed_match: does an entry pass the filters of a query? The same answer as CHANGE_FILTER (ledger/query.h)
- * gives in the ledger, for entries that are in memory.
+/* feed_match: does an entry pass the filters of a query? The same answer as CHANGE_FILTER
+ * (ledger/query.h) gives in the ledger, for entries that are in memory.
  *
  * Invariants
  *   1. What a level withholds matches no filter.

@@ -1,8 +1,8 @@
 /* feed_query: the parameters of the feed, and its addresses.
  *
  * Invariants
- *   1. A filter that cannot match (an unknown type, a box that is none) is an error that names it, not an
- *      empty page.
+ *   1. A filter that cannot match (an unknown type, a box that is none) is an error that names it,
+ *      not an empty page.
  *   2. Links repeat all filters: following them never widens what was asked.
  * Called by feed and by the command line. */
 #include "api/feed.h"
@@ -24,7 +24,7 @@ bool feed_is_descending(const struct feed_query *q)
     return q->order == FEED_ORDER_DESC || (q->order == FEED_ORDER_DEFAULT && !q->has_since);
 }
 
-/* ---- places ----------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* A place in the sequence: digits only, no sign, no zero in front. */
 static enum rc set_cursor(const char *name, struct str v, int64_t *ret, struct err *err)
@@ -65,7 +65,7 @@ static enum rc set_limit(struct feed_query *q, struct str v, struct err *err)
     return param_limit(v, FEED_LIMIT_DEFAULT, FEED_LIMIT_MAX, &q->limit, err);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static enum rc set_feed(struct feed_query *q, struct str v, struct err *err)
 {
@@ -86,7 +86,7 @@ static enum rc set_timeout(struct feed_query *q, struct str v, struct err *err)
     return RC_OK;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Splits a comma list of ids; text also becomes ",one,two,". */
 static enum rc read_list(const char *name, struct str v, struct str items[FEED_LIST_MAX],
@@ -165,7 +165,7 @@ static enum rc set_detector(struct feed_query *q, struct str v, struct err *err)
     return set_words(q, "detector", v, NULL, q->lists[3], &q->filter.detectors, err);
 }
 
-/* ---- place, time, surprise --------------------------------------------------------------------- */
+/* ---- place, time, surprise ------------------------------------------------------------------- */
 
 static bool read_number(struct str s, double *ret)
 {
@@ -258,7 +258,7 @@ enum rc feed_query_set(struct feed_query *q, const char *name, struct str value,
     return err_set(err, RC_INVALID, name, "is not a parameter of the feed");
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Commas, colons and slashes may stand in a query as they are. */
 static void put_value(struct buf *out, struct str v)

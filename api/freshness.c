@@ -42,7 +42,7 @@ static bool is_restricted(const struct public_fresh *f)
     return strcmp(f->level, "restricted") == 0;
 }
 
-/* ---- verdict ---------------------------------------------------------------------------------- */
+/* ---- verdict --------------------------------------------------------------------------------- */
 
 static int64_t day_of(int64_t at)
 {
@@ -135,7 +135,7 @@ void freshness_judge(const struct public_fresh *f, int64_t now, struct verdict *
     *ret = v;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_day_or_time(struct buf *b, const struct public_fresh *f, const char *key,
                             int64_t at)
@@ -277,7 +277,7 @@ void freshness_put(struct buf *out, const struct public_fresh *f, const struct v
     buf_byte(out, '}');
 }
 
-/* ---- routes ----------------------------------------------------------------------------------- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static void mix(struct etag *e, const struct public_fresh *f, const struct verdict *v)
 {

@@ -1,8 +1,8 @@
 /* health: /healthz (this process lives) and /readyz (all parts can do their work).
  *
  * Invariants
- *   1. Ready means: the ledger answers, and handler, scheduler and stream gave a sign of life within
- *      HEARTBEAT_MAX_MS by the same clock that they stamp with.
+ *   1. Ready means: the ledger answers, and handler, scheduler and stream gave a sign of life
+ *      within HEARTBEAT_MAX_MS by the same clock that they stamp with.
  *   2. A 503 names every part that is not ready.
  * Called by the route table. */
 #include "api/documents.h"

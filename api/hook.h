@@ -4,8 +4,9 @@
  *   raw body ─▶ verify (keys, time) ─▶ read (parse) ─▶ events ─▶ one transaction ─▶ answer
  *
  * Invariants
- *   1. Nothing of a body is parsed before `verify` has said RC_OK. Where the scheme keeps its proof inside
- *      the body (sns), verify reads only what it needs for that, with caps, and believes nothing of it.
+ *   1. Nothing of a body is parsed before `verify` has said RC_OK. Where the scheme keeps its proof
+ *      inside the body (sns), verify reads only what it needs for that, with caps, and believes
+ *      nothing of it.
  *   2. `verify` and `read` are pure: no clock but d->now, no network, no ledger, no log.
  *   3. Messages of errors hold no signature, secret or part of the body (I12).
  *   4. Fail closed: no secret configured, no signature, an unknown scheme: RC_UNAUTHORIZED.
@@ -48,8 +49,8 @@ enum hook_what {
 /* One event in our words. */
 struct hook_event {
     struct str id; /* the provider's id of the event; .n 0: none, the sha256 of the body serves */
-    /* The proof does not cover the id: under it anybody may repeat what was signed for another event. So
-     * what is told under it with other bytes is another event, and no conflict. */
+    /* The proof does not cover the id: under it anybody may repeat what was signed for another
+     * event. So what is told under it with other bytes is another event, and no conflict. */
     bool loose_id;
     /* What it is about (bucket/key, subject), "" when the source is one object. */
     struct str object;
@@ -57,8 +58,8 @@ struct hook_event {
     struct str version;  /* names this version of the object (versionId, generation), "" for none */
     int64_t at;          /* the provider's time of the event in ms, -1 when not told */
     enum hook_what what;
-    /* What `sequence` begins with in the event just before, where the provider numbers without holes:
-     * when another was the last we heard of, some were lost. "" when it does not tell. */
+    /* What `sequence` begins with in the event just before, where the provider numbers without
+     * holes: when another was the last we heard of, some were lost. "" when it does not tell. */
     struct str after;
     /* What tells a repeat from another event under the same id: the event's own bytes in a batch;
      * .n 0: the whole body, or in a batch what is written above. */
@@ -78,7 +79,8 @@ struct hook_reading {
     size_t n_events;
     struct str reply, reply_type; /* HOOK_HANDSHAKE */
     struct str reply_headers;     /* whole header lines with CRLF, e.g. WebHook-Allowed-Origin */
-    /* HOOK_CONFIRM: already checked against the adapter's host rule. Its one event tells a repeat. */
+    /* HOOK_CONFIRM: already checked against the adapter's host rule. Its one event tells
+     * a repeat. */
     struct str confirm_url;
 };
 
@@ -88,8 +90,8 @@ struct hook_adapter {
      * delivery cannot be one of this scheme, or the source's options are not usable. */
     enum rc (*verify)(const struct hook_delivery *d, struct err *err);
     enum rc (*read)(const struct hook_delivery *d, struct hook_reading *ret, struct err *err);
-    /* Are these adapter_options and this number of secrets usable? Names the field. For `source add`
-     * and doctor; NULL: any options are refused but none. */
+    /* Are these adapter_options and this number of secrets usable? Names the field. For `source
+     * add` and doctor; NULL: any options are refused but none. */
     enum rc (*check_options)(yyjson_val *options, size_t n_secrets, struct err *err);
     /* How long the provider may send the same event again: ids are kept longer. */
     unsigned retry_days;
@@ -107,7 +109,7 @@ typedef enum rc hook_options_fn(yyjson_val *options, size_t n_secrets, struct er
 #include "ledger/adapters.def"
 #undef X
 
-/* ---- what adapters share ----------------------------------------------------------------------- */
+/* ---- what adapters share --------------------------------------------------------------------- */
 
 /* hook_options.c. The members of options, each a text, must be among these names. */
 MUST_CHECK enum rc hook_options_among(yyjson_val *options, const char *const *names, size_t n,
@@ -116,7 +118,8 @@ MUST_CHECK enum rc hook_options_among(yyjson_val *options, const char *const *na
 MUST_CHECK enum rc hook_options_header(const char *name, const char *field, struct err *err);
 /* At least one secret is named. */
 MUST_CHECK enum rc hook_options_secret(size_t n_secrets, struct err *err);
-/* Checks what adapter, adapter_options and secrets of a declaration say; RC_OK without an adapter. */
+/* Checks what adapter, adapter_options and secrets of a declaration say; RC_OK without
+ * an adapter. */
 MUST_CHECK enum rc hook_check_options(const char *adapter, yyjson_val *options, size_t n_secrets,
                                       struct err *err);
 

@@ -8,9 +8,10 @@
  *                     rate     deliveries per minute that it promises; default what is asked for
  *
  * Invariants
- *   1. Event Grid signs nothing: the key is the proof, of the handshakes too. An address without a key
- *      (a secret in the query) would stand in every log, so it is not taken.
- *   2. SubscriptionValidation comes alone and is answered with its code; among other events it is refused.
+ *   1. Event Grid signs nothing: the key is the proof, of the handshakes too. An address without a
+ *      key (a secret in the query) would stand in every log, so it is not taken.
+ *   2. SubscriptionValidation comes alone and is answered with its code; among other events it
+ *      is refused.
  *   3. The sequencer of a blob orders its events, the eTag names its version. The object is
  *      ACCOUNT:CONTAINER/BLOB in both schemas, and "TOPIC SUBJECT" of what is no blob.
  * Called by hooks through the table. */
@@ -40,7 +41,7 @@ struct about {
     struct str type, topic, subject;
 };
 
-/* ---- what a type means --------------------------------------------------------------------------- */
+/* ---- what a type means ----------------------------------------------------------------------- */
 
 static const struct {
     const char *type;
@@ -73,7 +74,8 @@ static struct str part_after(struct str s, struct str mark)
     return part;
 }
 
-/* Topic …/storageAccounts/ACCOUNT, subject /blobServices/default/containers/CONTAINER/blobs/BLOB. */
+/* Topic …/storageAccounts/ACCOUNT, subject
+ * /blobServices/default/containers/CONTAINER/blobs/BLOB. */
 static enum rc name_blob(const struct hook_delivery *d, struct str topic, struct str subject,
                          struct hook_event *e, struct err *err)
 {
@@ -105,7 +107,7 @@ static enum rc blob(const struct hook_delivery *d, const struct about *about, yy
     return RC_OK;
 }
 
-/* ---- the schema of Event Grid --------------------------------------------------------------------- */
+/* ---- the schema of Event Grid ---------------------------------------------------------------- */
 
 static enum rc add_event(const struct hook_delivery *d, yyjson_val *v, struct hook_reading *r,
                          struct err *err)
@@ -176,7 +178,7 @@ static enum rc read_grid(const struct hook_delivery *d, struct hook_reading *ret
     return RC_OK;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static enum rc from_ce(const struct hook_delivery *d, const struct ce *ce, struct hook_event *e,
                        struct err *err)

@@ -1,4 +1,5 @@
-/* hook_ce: CloudEvents, read (invariants in hook_ce.h). Called by hook_cloudevents.c, hook_azure.c. */
+/* hook_ce: CloudEvents, read (invariants in hook_ce.h). Called by
+ * hook_cloudevents.c, hook_azure.c. */
 #include "api/hook_ce.h"
 
 #define ID_MAX 1024
@@ -9,7 +10,7 @@
 #define RATE_MAX 1000000   /* deliveries per minute that a sender may ask for */
 #define ORIGIN_MAX 255     /* a DNS name */
 
-/* ---- attributes ---------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static bool has_space(struct str s)
 {
@@ -71,8 +72,8 @@ static enum rc header_needed(const struct hook_delivery *d, const char *name, si
     return ret->n > 0 ? RC_OK : err_set(err, RC_INVALID, name, "is missing or empty");
 }
 
-/* What the body does not hold, so that another event under the same id is seen as one. Headers that a
- * repeat may bring anew (tracing) are not among it. */
+/* What the body does not hold, so that another event under the same id is seen as one. Headers that
+ * a repeat may bring anew (tracing) are not among it. */
 static enum rc binary_bytes(const struct hook_delivery *d, struct ce *ce, struct err *err)
 {
     size_t n = ce->type.n + ce->subject.n + ce->time.n + ce->sequence.n + d->body.n + 4;
@@ -109,7 +110,7 @@ static enum rc from_headers(const struct hook_delivery *d, struct ce *ret, struc
     return RC_OK;
 }
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static enum rc number(const struct hook_delivery *d, int64_t n, struct str *ret, struct err *err)
 {
@@ -120,8 +121,8 @@ static enum rc number(const struct hook_delivery *d, int64_t n, struct str *ret,
     return RC_OK;
 }
 
-/* The extension `sequence` is text to be compared as such, or with sequencetype Integer a number: these
- * begin with 1 and have no holes. */
+/* The extension `sequence` is text to be compared as such, or with sequencetype Integer a number:
+ * these begin with 1 and have no holes. */
 static enum rc sequence_of(const struct hook_delivery *d, const struct ce *ce, struct hook_event *e,
                            struct err *err)
 {
@@ -208,7 +209,7 @@ enum rc ce_read(const struct hook_delivery *d, ce_fn *fn, struct hook_reading *r
     return RC_OK;
 }
 
-/* ---- handshake ----------------------------------------------------------------------------------- */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 /* It goes into a header of the answer. */
 static enum rc origin_of(const struct hook_delivery *d, struct str *ret, struct err *err)

@@ -6,11 +6,11 @@
  *
  * Invariants
  *   1. specversion, id, source and type must be there; only version 1.0 is read.
- *   2. (source, id) is the identity of an event: its id is "SOURCE ID". A source is a URI reference and
- *      holds no space.
+ *   2. (source, id) is the identity of an event: its id is "SOURCE ID". A source is a URI reference
+ *      and holds no space.
  *   3. The object is "SOURCE SUBJECT": sequences of two sources are never compared.
- *   4. An HMAC is of the body, so in binary mode it does not cover the attributes: the id counts together
- *      with what came, and `sequence` for nothing.
+ *   4. An HMAC is of the body, so in binary mode it does not cover the attributes: the id counts
+ *      together with what came, and `sequence` for nothing.
  */
 #ifndef FRESHET_API_HOOK_CE_H
 #define FRESHET_API_HOOK_CE_H
@@ -33,12 +33,12 @@ bool ce_is_json(const struct hook_delivery *d);
 MUST_CHECK enum rc ce_read(const struct hook_delivery *d, ce_fn *fn, struct hook_reading *ret,
                            struct err *err);
 
-/* The handshake against abuse (OPTIONS with WebHook-Request-Origin). Is the origin among `origins` of
- * adapter_options, or `usual` (NULL: nobody) where there is no such option? RC_UNAUTHORIZED. */
+/* The handshake against abuse (OPTIONS with WebHook-Request-Origin). Is the origin among `origins`
+ * of adapter_options, or `usual` (NULL: nobody) where there is no such option? RC_UNAUTHORIZED. */
 MUST_CHECK enum rc ce_handshake_verify(const struct hook_delivery *d, const char *usual,
                                        struct err *err);
-/* The answer to it: WebHook-Allowed-Origin, and WebHook-Allowed-Rate with the option `rate` (deliveries
- * per minute), else as many as were asked for. */
+/* The answer to it: WebHook-Allowed-Origin, and WebHook-Allowed-Rate with the option `rate`
+ * (deliveries per minute), else as many as were asked for. */
 MUST_CHECK enum rc ce_handshake_read(const struct hook_delivery *d, struct hook_reading *ret,
                                      struct err *err);
 

@@ -1,17 +1,19 @@
 /* hook_cloudevents: CloudEvents from any sender (modes and identity in hook_ce.h).
  *
- * CloudEvents has no proof of its own: its webhook binding names a token in Authorization. So that is the
- * default, and without a secret nothing is taken.
+ * CloudEvents has no proof of its own: its webhook binding names a token in Authorization. So that
+ * is the default, and without a secret nothing is taken.
  *
- *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is Authorization: Bearer SECRET
+ *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is Authorization:
+ *                                            Bearer SECRET
  *                     encoding, …            with auth "hmac": as in hook_hmac.c
- *                     types    list of event types that concern us; others are answered and forgotten
+ *                     types    list of event types that concern us; others are answered
+ *                              and forgotten
  *                     origins  list of senders whom the handshake (OPTIONS) may promise anything
  *                     rate     deliveries per minute that it promises; default what is asked for
  *
  * Invariants
- *   1. The handshake needs no secret, as the binding gives it none, but an origin that is configured; it
- *      promises only, and takes nothing in.
+ *   1. The handshake needs no secret, as the binding gives it none, but an origin that is
+ *      configured; it promises only, and takes nothing in.
  *   2. What a type means is not guessed: every event says "look", and the bytes decide.
  *   3. `sequence` orders the events of one source and subject. Numbers are compared as numbers when
  *      sequencetype is Integer; then one that is missing is a gap, unless `types` leaves some out.

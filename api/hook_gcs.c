@@ -1,19 +1,22 @@
 /* hook_gcs: notifications of Google Cloud Storage, pushed by Pub/Sub with a signed token.
  *
- *   adapter_options   audience   text or list, needed: what the push subscription has as its audience
- *                     email      needed: the service account of the push subscription. With Google's own
- *                                keys whoever has an account there can get a token for any audience
- *                     keys       public keys: a JWK set, PEM texts, or PEM texts by key id (jwt.h). Or as
- *                                files of secrets/, named in `secrets`; Google changes its keys every few
- *                                weeks, and intake fetches nothing
+ *   adapter_options   audience   text or list, needed: what the push subscription has as
+ *                                its audience
+ *                     email      needed: the service account of the push subscription. With
+ *                                Google's own keys whoever has an account there can get a token for
+ *                                any audience
+ *                     keys       public keys: a JWK set, PEM texts, or PEM texts by key id (jwt.h).
+ *                                Or as files of secrets/, named in `secrets`; Google changes its
+ *                                keys every few weeks, and intake fetches nothing
  *                     issuer     text or list; default Google's two spellings
  *
  * Invariants
  *   1. Who sends is told by the token alone; the body is read after it held.
- *   2. The object is BUCKET/OBJECT. Its generation orders it, as a number of fixed width, and names its
- *      version. A removal has the generation of what it removes, so it has a 1 behind it and comes after.
- *   3. An overwrite names the generation before it (overwroteGeneration): when that is not the last we
- *      heard of, events were lost. Deletions leave no such trace.
+ *   2. The object is BUCKET/OBJECT. Its generation orders it, as a number of fixed width, and names
+ *      its version. A removal has the generation of what it removes, so it has a 1 behind it and
+ *      comes after.
+ *   3. An overwrite names the generation before it (overwroteGeneration): when that is not the last
+ *      we heard of, events were lost. Deletions leave no such trace.
  *   4. The attributes decide. The data is not looked at: it repeats them.
  *   5. A message that is not of a bucket says "look", as every message of an unknown kind does.
  * Called by hooks through the table. */
@@ -24,7 +27,7 @@
 #define BUCKET_MAX 222 /* with dots; else 63 */
 #define NAME_MAX_BYTES 1024
 
-/* ---- verify -------------------------------------------------------------------------------------- */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 /* A text or a list of texts of an option. */
 static enum rc texts_of(const struct hook_delivery *d, const char *name, struct str *list,
@@ -84,7 +87,7 @@ static enum rc verify(const struct hook_delivery *d, struct err *err)
                      d->arena, err);
 }
 
-/* ---- read ---------------------------------------------------------------------------------------- */
+/* ---- read ------------------------------------------------------------------------------------ */
 
 static const struct kind {
     const char *type;

@@ -2,10 +2,10 @@
  *
  * Invariants
  *   1. X-Hub-Signature (sha1) proves nothing here.
- *   2. GitHub tells no time: that a delivery is told once is remembered by its X-GitHub-Delivery, which
- *      a redelivery repeats. That header is not signed, as GitHub signs the body alone, so it counts
- *      together with the body: whoever repeats a body under another id makes us look once more, and
- *      takes that id from nobody.
+ *   2. GitHub tells no time: that a delivery is told once is remembered by its X-GitHub-Delivery,
+ *      which a redelivery repeats. That header is not signed, as GitHub signs the body alone, so it
+ *      counts together with the body: whoever repeats a body under another id makes us look once
+ *      more, and takes that id from nobody.
  *   3. adapter_options.events names the events that count; without it all but `ping` do.
  * Called by hooks through the table. */
 #include "api/hook.h"

@@ -3,15 +3,17 @@
  *   adapter_options   header            where the signature stands; default X-Signature
  *                     prefix            what stands before it, such as sha256=; default none
  *                     encoding          hex (default), base64 or base64url
- *                     timestamp_header  seconds since 1970; then TIME "." BODY is signed, and the time
- *                                       must be within HOOK_SKEW_MS of ours
- *                     id_header, id     where the id of the event stands: a header, or a JSON pointer
- *                                       into the body. Without either it is the digest of the body
+ *                     timestamp_header  seconds since 1970; then TIME "." BODY is signed, and the
+ *                                       time must be within HOOK_SKEW_MS of ours
+ *                     id_header, id     where the id of the event stands: a header, or a JSON
+ *                                       pointer into the body. Without either it is the digest of
+ *                                       the body
  *
  * Invariants
- *   1. Options that are none of these are not looked at: other adapters lend this one their delivery.
- *   2. An id in a header is not signed, so it counts together with the body: whoever repeats a body under
- *      another id makes us look once more, and takes that id from nobody.
+ *   1. Options that are none of these are not looked at: other adapters lend this one
+ *      their delivery.
+ *   2. An id in a header is not signed, so it counts together with the body: whoever repeats a body
+ *      under another id makes us look once more, and takes that id from nobody.
  * Called by hooks through the table, and by adapters that sign the same way. */
 #include "api/hook.h"
 

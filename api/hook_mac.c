@@ -2,8 +2,8 @@
  *
  * Invariants
  *   1. Every live secret is tried, whichever fits, and digests are compared in constant time.
- *   2. What is no digest fits nothing, but costs the same work: an answer's time does not tell how far
- *      somebody came.
+ *   2. What is no digest fits nothing, but costs the same work: an answer's time does not tell how
+ *      far somebody came.
  * Called by the adapters. */
 #include "api/hook.h"
 

@@ -1,5 +1,5 @@
-/* hook_options: may these adapter_options and so many secrets be used? Asked when a source is declared
- * and by doctor, in programs that hold no crypto; hence apart from the adapters.
+/* hook_options: may these adapter_options and so many secrets be used? Asked when a source is
+ * declared and by doctor, in programs that hold no crypto; hence apart from the adapters.
  *
  * Invariants
  *   1. Pure, and no file of crypto is needed to link it.
@@ -33,7 +33,7 @@ enum rc hook_check_options(const char *adapter, yyjson_val *options, size_t n_se
     return RC_OK;
 }
 
-/* ---- what the checks share --------------------------------------------------------------------- */
+/* ---- what the checks share ------------------------------------------------------------------- */
 
 static enum rc field_error(const char *name, const char *message, struct err *err)
 {
@@ -87,7 +87,7 @@ enum rc hook_options_secret(size_t n_secrets, struct err *err)
                    "the file here");
 }
 
-/* ---- adapters with a shared secret ------------------------------------------------------------- */
+/* ---- adapters with a shared secret ----------------------------------------------------------- */
 
 static enum rc without_options(yyjson_val *options, size_t n_secrets, struct err *err)
 {

@@ -1,8 +1,9 @@
-/* hook_options_providers: may these adapter_options and so many secrets be used by cloudevents, s3, sns,
- * gcs, azure? What each option means stands in the adapter's own file.
+/* hook_options_providers: may these adapter_options and so many secrets be used by cloudevents, s3,
+ * sns, gcs, azure? What each option means stands in the adapter's own file.
  *
  * Invariants (those of hook_options.c, and)
- *   1. Every option has one row, which says what kind of value it takes; one without a row is refused.
+ *   1. Every option has one row, which says what kind of value it takes; one without a row
+ *      is refused.
  *   2. Nothing secret is asked for here: certificates and public keys may stand in the declaration.
  * Called through the table of hook_options.c. */
 #include "api/hook.h"
@@ -27,7 +28,7 @@ struct option {
     enum kind kind;
 };
 
-/* ---- one value ------------------------------------------------------------------------------------ */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 #define FIELD_MAX 64
 
@@ -114,7 +115,7 @@ static enum rc check_all(yyjson_val *options, const struct option *table, size_t
     return RC_OK;
 }
 
-/* ---- a shared secret (hook_secret.h) -------------------------------------------------------------- */
+/* ---- a shared secret (hook_secret.h) --------------------------------------------------------- */
 
 /* The options that are not in the table, as adapter hmac would be given them. */
 static enum rc check_rest_as_hmac(yyjson_val *options, const struct option *table, size_t n,
@@ -187,7 +188,7 @@ enum rc hook_azure_options(yyjson_val *options, size_t n_secrets, struct err *er
     return check_shared(options, table, ARRAY_LEN(table), n_secrets, err);
 }
 
-/* ---- public keys ---------------------------------------------------------------------------------- */
+/* ---- public keys ----------------------------------------------------------------------------- */
 
 /* arn:PARTITION:sns:REGION:ACCOUNT:NAME */
 static bool is_topic(struct str arn)

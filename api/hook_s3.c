@@ -1,9 +1,9 @@
-/* hook_s3: events of S3 and its kin (documents in hook_s3_events.h), brought by an API destination of
- * EventBridge, a function, or the store itself (MinIO, Ceph). S3 itself calls no web address; what comes
- * through a topic of SNS is adapter sns.
+/* hook_s3: events of S3 and its kin (documents in hook_s3_events.h), brought by an API destination
+ * of EventBridge, a function, or the store itself (MinIO, Ceph). S3 itself calls no web address;
+ * what comes through a topic of SNS is adapter sns.
  *
- *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is X-Api-Key: SECRET, as an API
- *                                            destination calls it. MinIO sends Authorization
+ *   adapter_options   auth, header, prefix   as in hook_secret.h; usual is X-Api-Key: SECRET, as an
+ *                                            API destination calls it. MinIO sends Authorization
  *                     encoding, …            with auth "hmac": as in hook_hmac.c
  *
  * A list of EventBridge's events (a batch made by a relay) is read like one event after the other.

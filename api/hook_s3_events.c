@@ -1,5 +1,5 @@
-/* hook_s3_events: the three documents of S3, read (invariants in hook_s3_events.h). Called by hook_s3.c
- * and hook_sns.c. */
+/* hook_s3_events: the three documents of S3, read (invariants in hook_s3_events.h). Called by
+ * hook_s3.c and hook_sns.c. */
 #include "api/hook_s3_events.h"
 
 #define BUCKET_MAX 255 /* 63 today; 255 in the oldest region */
@@ -17,7 +17,8 @@ static const struct {
 #undef X
 };
 
-/* The names are written with s3: in front in the configuration, and by some stores in events too. */
+/* The names are written with s3: in front in the configuration, and by some stores in
+ * events too. */
 static enum hook_what what_of_name(struct str name)
 {
     if (str_starts(name, STR("s3:")))
@@ -36,7 +37,7 @@ static enum hook_what what_of_type(struct str detail_type)
     return HOOK_OTHER;
 }
 
-/* ---- what both shapes tell ----------------------------------------------------------------------- */
+/* ---- what both shapes tell ------------------------------------------------------------------- */
 
 /* Upper case, so that the same number is the same text. */
 static enum rc sequence_of(const struct hook_delivery *d, struct str s, struct str *ret,
@@ -54,8 +55,8 @@ static enum rc sequence_of(const struct hook_delivery *d, struct str s, struct s
     return RC_OK;
 }
 
-/* Object, sequence and version, from members `bucket` and `object` of v. What does not concern us (a
- * bucket was made) need not have them. */
+/* Object, sequence and version, from members `bucket` and `object` of v. What does not concern us
+ * (a bucket was made) need not have them. */
 static enum rc read_object(const struct hook_delivery *d, yyjson_val *v, const char *version_name,
                            bool encoded, struct hook_event *e, struct err *err)
 {
@@ -82,7 +83,7 @@ static enum rc read_object(const struct hook_delivery *d, yyjson_val *v, const c
     return sequence_of(d, sequencer, &e->sequence, err);
 }
 
-/* ---- notification -------------------------------------------------------------------------------- */
+/* ---- notification ---------------------------------------------------------------------------- */
 
 /* eventVersion is MAJOR.MINOR; minors add members. */
 static enum rc check_record(yyjson_val *record, struct err *err)
@@ -148,7 +149,7 @@ static enum rc read_records(const struct hook_delivery *d, yyjson_val *records,
     return RC_OK;
 }
 
-/* ---- test, EventBridge --------------------------------------------------------------------------- */
+/* ---- test, EventBridge ----------------------------------------------------------------------- */
 
 static enum rc read_test(const struct hook_delivery *d, yyjson_val *doc, struct hook_reading *r,
                          struct err *err)

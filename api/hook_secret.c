@@ -1,5 +1,5 @@
-/* hook_secret: a shared secret in a header (invariants in hook_secret.h). Called by hook_cloudevents.c,
- * hook_s3.c, hook_azure.c. */
+/* hook_secret: a shared secret in a header (invariants in hook_secret.h). Called by
+ * hook_cloudevents.c, hook_s3.c, hook_azure.c. */
 #include "api/hook_secret.h"
 
 static bool is_live(const struct hook_delivery *d, struct str given)

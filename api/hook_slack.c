@@ -1,8 +1,8 @@
 /* hook_slack: X-Slack-Signature: v0=HEX; HEX = HMAC-SHA256(secret, "v0:" time ":" body).
  *
- * Slack proves that it reaches us by a signed `url_verification`, whose challenge is sent back. An event
- * has an id; a slash command, sent as a form, has none and counts by its body, which names its own.
- * Called by hooks through the table. */
+ * Slack proves that it reaches us by a signed `url_verification`, whose challenge is sent back. An
+ * event has an id; a slash command, sent as a form, has none and counts by its body, which names
+ * its own. Called by hooks through the table. */
 #include "api/hook.h"
 
 #define CHALLENGE_MAX 256

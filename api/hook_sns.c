@@ -1,23 +1,29 @@
-/* hook_sns: messages of Amazon SNS over HTTP, among them events of S3 (hook_s3_events.h) in `Message`.
+/* hook_sns: messages of Amazon SNS over HTTP, among them events of S3 (hook_s3_events.h)
+ * in `Message`.
  *
- *   adapter_options   topic_arns          list, needed: whoever has an AWS account can have SNS sign
- *                     certificates        list of PEM texts: the certificate that SigningCertURL names,
- *                                         fetched once by hand. Or as files of secrets/, named in
- *                                         `secrets`; several while AWS changes it
- *                     signature_versions  list of "1" (SHA-1) and "2" (SHA-256); default both. A topic
- *                                         signs with 1 until its attribute SignatureVersion says 2
+ *   adapter_options   topic_arns          list, needed: whoever has an AWS account can have
+ *                                         SNS sign
+ *                     certificates        list of PEM texts: the certificate that SigningCertURL
+ *                                         names, fetched once by hand. Or as files of secrets/,
+ *                                         named in `secrets`; several while AWS changes it
+ *                     signature_versions  list of "1" (SHA-1) and "2" (SHA-256); default both. A
+ *                                         topic signs with 1 until its attribute SignatureVersion
+ *                                         says 2
  *
  * Invariants
- *   1. The proof stands in the body, so verify reads it: one object of at most BODY_MAX bytes and few
- *      members, no name twice, and what is cheap (type, topic, time, host) is checked before a signature.
+ *   1. The proof stands in the body, so verify reads it: one object of at most BODY_MAX bytes and
+ *      few members, no name twice, and what is cheap (type, topic, time, host) is checked before
+ *      a signature.
  *   2. Nothing is fetched. SigningCertURL must be one of SNS, but the key is that of the configured
  *      certificate: what a stranger names is never believed.
- *   3. Only Message may hold line breaks. So the signed text, which has a line for each name and value,
- *      can be read in one way only.
- *   4. Timestamp is the time of publication. SNS tries a delivery for an hour at most, so a message may
- *      be as old as that and HOOK_SKEW_MS; what comes twice within it is known by its MessageId.
+ *   3. Only Message may hold line breaks. So the signed text, which has a line for each name and
+ *      value, can be read in one way only.
+ *   4. Timestamp is the time of publication. SNS tries a delivery for an hour at most, so a message
+ *      may be as old as that and HOOK_SKEW_MS; what comes twice within it is known by
+ *      its MessageId.
  *   5. A subscription is confirmed only at SNS itself, and only for an allowed topic.
- * A delivery without a signature (raw message delivery) is refused. Called by hooks through the table. */
+ * A delivery without a signature (raw message delivery) is refused. Called by hooks through
+ * the table. */
 #include "api/hook_s3_events.h"
 #include "core/base64.h"
 #include "core/rsa.h"
@@ -34,7 +40,7 @@ static enum rc refuse(struct err *err, const char *field, const char *why)
     return err_set(err, RC_UNAUTHORIZED, field, "%s", why);
 }
 
-/* ---- URLs of SNS --------------------------------------------------------------------------------- */
+/* ---- URLs of SNS ----------------------------------------------------------------------------- */
 
 static bool is_region(struct str s)
 {
@@ -44,7 +50,8 @@ static bool is_region(struct str s)
     return s.n >= 3;
 }
 
-/* https://sns.REGION.amazonaws.com[.cn]/…: nothing else before the slash. *ret_rest begins with it. */
+/* https://sns.REGION.amazonaws.com[.cn]/…: nothing else before the slash. *ret_rest begins
+ * with it. */
 static bool is_of_sns(struct str url, struct str *ret_rest)
 {
     static const struct str ends[] = {{".amazonaws.com", 14}, {".amazonaws.com.cn", 17}};
@@ -77,7 +84,7 @@ static bool is_confirmation(struct str url)
            !memchr(rest.p, '#', rest.n) && !memchr(rest.p, ' ', rest.n);
 }
 
-/* ---- the signed text ----------------------------------------------------------------------------- */
+/* ---- the signed text ------------------------------------------------------------------------- */
 
 /* In the order of the signature; Message, the first, is free text, Subject may be missing. */
 static const char *const notification[] = {"Message",   "MessageId", "Subject",
@@ -133,7 +140,7 @@ static enum rc parse(const struct hook_delivery *d, yyjson_val **ret, struct err
     return RC_OK;
 }
 
-/* ---- verify -------------------------------------------------------------------------------------- */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 static bool is_listed(yyjson_val *list, struct str s)
 {
@@ -215,7 +222,7 @@ static enum rc verify(const struct hook_delivery *d, struct err *err)
     return check_signature(d, sha1 ? RSA_SHA1 : RSA_SHA256, text, (struct str){bytes, n}, err);
 }
 
-/* ---- read ---------------------------------------------------------------------------------------- */
+/* ---- read ------------------------------------------------------------------------------------ */
 
 /* Events of S3, when the message is a document of S3. *ret is 0 when it is something else. */
 static enum rc read_s3(const struct hook_delivery *d, struct str message, struct hook_reading *r,
@@ -232,8 +239,8 @@ static enum rc read_s3(const struct hook_delivery *d, struct str message, struct
     return s3_read(d, doc, r, err);
 }
 
-/* The message's own id serves where S3 would have none for one event; several records are told apart by
- * what they say. */
+/* The message's own id serves where S3 would have none for one event; several records are told
+ * apart by what they say. */
 static enum rc read_notification(const struct hook_delivery *d, yyjson_val *body,
                                  struct hook_reading *r, struct err *err)
 {

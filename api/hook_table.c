@@ -1,5 +1,5 @@
-/* hook_table: the adapters by name. Apart from hooks.c, so that tests ask adapters without its way in.
- * Called by hooks and tests. */
+/* hook_table: the adapters by name. Apart from hooks.c, so that tests ask adapters without its way
+ * in. Called by hooks and tests. */
 #include "api/hook.h"
 
 static const struct hook_adapter *const adapters[] = {

@@ -1,5 +1,5 @@
-/* hooks: from a delivery to the inbox. The order of checks is in the header; what an event does to the
- * ledger is in ledger/push.h, who may say what is in the adapters (hook.h).
+/* hooks: from a delivery to the inbox. The order of checks is in the header; what an event does to
+ * the ledger is in ledger/push.h, who may say what is in the adapters (hook.h).
  * Called by the intake's router. */
 #include "api/hooks.h"
 
@@ -25,7 +25,7 @@ struct work {
     size_t n_events, n[PUSH_ENDS], ignored;
 };
 
-/* ---- telling ------------------------------------------------------------------------------------ */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static const char *const detectors[][2] = {
 #define X(name, symbol, detector) {name, #detector},
@@ -66,7 +66,7 @@ static void log_secret(const struct work *k, const char *secret, const char *why
               LOG_S("secret", secret), LOG_S("message", why));
 }
 
-/* ---- who is meant ------------------------------------------------------------------------------- */
+/* ---- who is meant ---------------------------------------------------------------------------- */
 
 static bool is_withheld(const struct work *k)
 {
@@ -131,8 +131,8 @@ static struct work *new_work(struct req *r)
     return k;
 }
 
-/* What the dearest of the adapters does before it refuses: sns reads the body, and with gcs checks a
- * signature of RSA. */
+/* What the dearest of the adapters does before it refuses: sns reads the body, and with gcs checks
+ * a signature of RSA. */
 static void toil(const struct work *k)
 {
     struct hook_delivery d = k->d;
@@ -145,8 +145,8 @@ static void toil(const struct work *k)
         rsa_decoy();
 }
 
-/* The 404 of all that may not be known, after as much work as a refused signature costs, whichever the
- * adapter. */
+/* The 404 of all that may not be known, after as much work as a refused signature costs, whichever
+ * the adapter. */
 static enum rc deny(struct req *r, struct work *k, struct err *err)
 {
     static char key[32];
@@ -165,7 +165,7 @@ static enum rc deny(struct req *r, struct work *k, struct err *err)
     return route_not_found(err);
 }
 
-/* ---- verifying ---------------------------------------------------------------------------------- */
+/* ---- verifying ------------------------------------------------------------------------------- */
 
 static enum rc check_frame(struct req *r, struct err *err)
 {
@@ -215,7 +215,7 @@ static enum rc read_it(struct work *k, struct err *err)
     return rc == RC_OK ? rc : with_subject(err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* What a text is kept as: itself, or its digest where it is long or would not print. */
 static struct str kept(struct req *r, struct str s)
@@ -280,7 +280,8 @@ static enum rc take_event(struct req *r, struct work *k, const struct hook_event
     return RC_OK;
 }
 
-/* Events that count; of those that would change nothing only the number. Their look is without a lock. */
+/* Events that count; of those that would change nothing only the number. Their look is without
+ * a lock. */
 static enum rc sort_events(struct req *r, struct work *k, struct err *err)
 {
     for (size_t i = 0; i < k->reading.n_events; i++) {
@@ -300,7 +301,7 @@ static enum rc sort_events(struct req *r, struct work *k, struct err *err)
     return RC_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Each by itself: `freshet queue conflicts` knows it by the id of the event. */
 static void log_conflict(const struct work *k, const struct push_event *e)
@@ -333,7 +334,8 @@ static void put_answer(const struct work *k, const size_t n[PUSH_ENDS], struct r
     buf_byte(&w->body, '}');
 }
 
-/* Within the transaction of all that came in together; once more, from the start, after one that failed. */
+/* Within the transaction of all that came in together; once more, from the start, after one
+ * that failed. */
 static enum rc write(struct req *r, struct resp *w, struct err *err)
 {
     const struct work *k = w->later_ctx;

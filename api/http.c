@@ -15,7 +15,7 @@
 /* A larger buffer is given back, so that one page does not stay paid. */
 #define BODY_KEEP (1u << 20)
 
-/* ---- response --------------------------------------------------------------------------------- */
+/* ---- response -------------------------------------------------------------------------------- */
 
 static void resp_reset(struct resp *w)
 {
@@ -125,7 +125,7 @@ void resp_problem(struct resp *w, const struct req *r, const struct err *err)
     buf_byte(b, '}');
 }
 
-/* ---- header block ----------------------------------------------------------------------------- */
+/* ---- header block ---------------------------------------------------------------------------- */
 
 static const char *reason(int status)
 {

@@ -1,6 +1,7 @@
-/* http: what a route makes of a response; what it sees of a request is in req.h, how JSON is written in
- * put.h, ETags are in conditional.h. Of the server before us it knows two things: the header block has the
- * form of CGI, and a file that nginx shall send is named in X-Accel-Redirect. It knows no database.
+/* http: what a route makes of a response; what it sees of a request is in req.h, how JSON is
+ * written in put.h, ETags are in conditional.h. Of the server before us it knows two things: the
+ * header block has the form of CGI, and a file that nginx shall send is named in X-Accel-Redirect.
+ * It knows no database.
  *
  * Invariants
  *   1. A route reads struct req and writes struct resp, nothing else.
@@ -22,8 +23,8 @@
 
 struct resp;
 struct route;
-/* What a request still has to write, in a transaction that it may share with others: it makes the answer.
- * After a failure of the transaction it may be called again, in another one. */
+/* What a request still has to write, in a transaction that it may share with others: it makes the
+ * answer. After a failure of the transaction it may be called again, in another one. */
 typedef enum rc resp_later_fn(struct req *r, struct resp *w, struct err *err);
 
 struct resp {
@@ -48,10 +49,11 @@ struct resp {
 void resp_init(struct resp *w);
 void resp_clear(struct resp *w); /* ready for the next request, memory kept */
 void resp_release(struct resp *w);
-/* Adds a header line. A value that is not clean (so no line break), or has RESP_VALUE_MAX bytes or more, is
- * left out with its name. */
+/* Adds a header line. A value that is not clean (so no line break), or has RESP_VALUE_MAX bytes or
+ * more, is left out with its name. */
 void resp_header(struct resp *w, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Adds Link: <base path id>; rel="rel". base and id come from checked sources: hosts and our ids. */
+/* Adds Link: <base path id>; rel="rel". base and id come from checked sources: hosts and
+ * our ids. */
 void resp_link(struct resp *w, struct str base, const char *path, const char *id, const char *rel);
 /* Adds to errors[] of the problem to come. */
 void resp_error(struct resp *w, struct str field, const char *message);

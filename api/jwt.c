@@ -59,7 +59,7 @@ static struct str text_of(yyjson_val *obj, const char *name)
     return json_text(yyjson_obj_get(obj, name));
 }
 
-/* ---- signature ---------------------------------------------------------------------------------- */
+/* ---- signature ------------------------------------------------------------------------------- */
 
 static enum rc check_with(const struct jwt_key *key, struct str text, struct str sig, int64_t now,
                           struct err *err)
@@ -68,8 +68,8 @@ static enum rc check_with(const struct jwt_key *key, struct str text, struct str
                           : rsa_check_numbers(key->n, key->e, RSA_SHA256, text, sig, err);
 }
 
-/* Keys with an id serve tokens that name it, keys without one serve all. A token that names no key of
- * ours costs a check as well: what is configured here is not to be told by the time it takes. */
+/* Keys with an id serve tokens that name it, keys without one serve all. A token that names no key
+ * of ours costs a check as well: what is configured here is not to be told by the time it takes. */
 static enum rc check_signature(const struct parts *p, struct str kid, const struct jwt_rules *rules,
                                struct err *err)
 {
@@ -108,7 +108,7 @@ static enum rc check_header(yyjson_val *header, struct err *err)
     return RC_OK;
 }
 
-/* ---- claims ------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static bool is_among(struct str s, const struct str *list, size_t n)
 {
@@ -133,8 +133,8 @@ static bool is_for_us(yyjson_val *claims, const struct jwt_rules *rules)
     return false;
 }
 
-/* Seconds since 1970 as milliseconds; `missing` when the claim is not there, and false for what is no
- * such number. */
+/* Seconds since 1970 as milliseconds; `missing` when the claim is not there, and false for what is
+ * no such number. */
 static bool when(yyjson_val *claims, const char *name, int64_t missing, int64_t *ret)
 {
     yyjson_val *v = yyjson_obj_get(claims, name);

@@ -1,11 +1,12 @@
-/* jwt: is a signed token (RFC 7519, compact form) one of an issuer we know, meant for us, now? Pure.
- * jwt_keys.c reads the configured keys and needs no crypto; jwt.c checks tokens.
+/* jwt: is a signed token (RFC 7519, compact form) one of an issuer we know, meant for us, now?
+ * Pure. jwt_keys.c reads the configured keys and needs no crypto; jwt.c checks tokens.
  *
  * Invariants
- *   1. The algorithm is RS256, whatever the token says: another one is refused before a key is looked at.
+ *   1. The algorithm is RS256, whatever the token says: another one is refused before a key is
+ *      looked at.
  *   2. Claims are read after the signature held, and only then.
- *   3. Fail closed: no key, no issuer, no audience, no `exp` are refused; so is a header with `crit`, a
- *      name given twice, a part that is not strict base64url.
+ *   3. Fail closed: no key, no issuer, no audience, no `exp` are refused; so is a header with
+ *      `crit`, a name given twice, a part that is not strict base64url.
  *   4. Errors say which check failed, and nothing of the token.
  */
 #ifndef FRESHET_API_JWT_H
@@ -28,8 +29,9 @@ struct jwt_keys {
     size_t n;
 };
 
-/* Adds what v holds: a JWK set, a list of JWKs or PEM texts, or an object of PEM texts by key id. Keys of
- * another kind or use (EC, "enc") are left out. RC_INVALID names the fault. Texts stay those of v. */
+/* Adds what v holds: a JWK set, a list of JWKs or PEM texts, or an object of PEM texts by key id.
+ * Keys of another kind or use (EC, "enc") are left out. RC_INVALID names the fault. Texts stay
+ * those of v. */
 MUST_CHECK enum rc jwt_keys_add(struct arena *a, yyjson_val *v, struct jwt_keys *keys,
                                 struct err *err);
 /* The same for the content of a file: a JSON document of that shape, or PEM. */

@@ -1,5 +1,5 @@
-/* jwt_keys: configured public keys, as providers publish them (shapes in jwt.h). No crypto: whether the
- * numbers make a key is found when it is used. Called by hook_gcs.c and its options. */
+/* jwt_keys: configured public keys, as providers publish them (shapes in jwt.h). No crypto: whether
+ * the numbers make a key is found when it is used. Called by hook_gcs.c and its options. */
 #include "api/jwt.h"
 
 #include "core/base64.h"

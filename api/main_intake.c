@@ -1,5 +1,5 @@
-/* main_intake: freshet-intake, the only way in: it verifies, normalises and writes to the inbox side
- * of the ledger. Its crypto is mbedTLS. */
+/* main_intake: freshet-intake, the only way in: it verifies, normalises and writes to the inbox
+ * side of the ledger. Its crypto is mbedTLS. */
 #include "api/service.h"
 
 static int processes(const struct conf *c)

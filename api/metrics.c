@@ -1,9 +1,10 @@
 /* metrics: /metrics, Prometheus text exposition format 0.0.4.
  *
  * Invariants
- *   1. (I8) Public sums and counts only: withheld sources are in no number, no label names a source.
- *   2. Every outcome and every state has its line from the start, so that rates have a zero to begin
- *      with. Of each metric HELP and TYPE come first, its lines stand together.
+ *   1. (I8) Public sums and counts only: withheld sources are in no number, no label names
+ *      a source.
+ *   2. Every outcome and every state has its line from the start, so that rates have a zero to
+ *      begin with. Of each metric HELP and TYPE come first, its lines stand together.
  *   3. Costs index ranges, never a walk over the sources' rows (ledger/public_metrics.h).
  * Called by the route table; nginx lets local addresses in and nobody else. */
 #include "api/documents.h"
@@ -177,7 +178,7 @@ static enum rc put_outbox(struct req *r, struct buf *b, struct err *err)
     return public_outbox(r->ledger, put_age, &ages, err);
 }
 
-/* ---- runs, inbox ------------------------------------------------------------------------------- */
+/* ---- runs, inbox ----------------------------------------------------------------------------- */
 
 static enum rc put_run(void *ctx, struct str result, struct str reason, int64_t n, struct err *err)
 {
@@ -288,7 +289,7 @@ static enum rc put_coverage(struct req *r, struct buf *b, const int64_t counts[H
     return RC_OK;
 }
 
-/* ---- who waits --------------------------------------------------------------------------------- */
+/* ---- who waits ------------------------------------------------------------------------------- */
 
 static void put_stream(const struct req *r, struct buf *b)
 {

@@ -53,7 +53,8 @@ static bool next_param(struct str *params, struct str *name, struct str *value)
     return true;
 }
 
-/* Does a range ask for another version of the type? A parameter that the type does not have is passed over. */
+/* Does a range ask for another version of the type? A parameter that the type does not have is
+ * passed over. */
 static bool is_other(struct str range_params, struct str type_params)
 {
     struct str name, value, have, is;

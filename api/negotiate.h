@@ -1,10 +1,11 @@
-/* negotiate: which representation a client gets, from f= or Accept (RFC 9110), over the table of what an
- * address has.
+/* negotiate: which representation a client gets, from f= or Accept (RFC 9110), over the table of
+ * what an address has.
  *
  * Invariants
  *   1. f= wins; what it may be is named when it is wrong (400).
- *   2. The most specific range that fits a type gives its quality; the highest quality wins, and among
- *      equals what stands first in the table. Nothing that fits, or only q=0: 406, with the list.
+ *   2. The most specific range that fits a type gives its quality; the highest quality wins, and
+ *      among equals what stands first in the table. Nothing that fits, or only q=0: 406, with
+ *      the list.
  *   3. A range with another value of a parameter of the type (version=3.0) is not this type.
  *   4. Accept is foreign bytes: what cannot be read of it is passed over.
  * Called by the routes that have more than one representation.

@@ -9,9 +9,10 @@
 #include "core/version.h"
 #include "ledger/request.h"
 
-/* ---- the tables ------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
-/* A row of routes.def without what it needs to run: freshet-api describes what freshet-intake serves. */
+/* A row of routes.def without what it needs to run: freshet-api describes what
+ * freshet-intake serves. */
 struct row {
     const char *method, *pattern, *params;
     unsigned scope, flags;
@@ -70,7 +71,7 @@ static struct str tag_of(const char *pattern)
     return str_of(tags[i].tag);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static const struct param_row *param_of(struct str name, const char *pattern)
 {
@@ -130,7 +131,7 @@ static enum rc put_params(struct buf *b, const struct row *row, struct err *err)
     return RC_OK;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void put_media(struct buf *b, const char *type, const char *schema)
 {
@@ -246,7 +247,7 @@ static void put_answers(struct buf *b, const struct row *row)
     buf_puts(b, ",\"default\":{\"$ref\":\"#/components/responses/problem\"}}");
 }
 
-/* ---- one row ---------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 /* get_changes_change_event_id: the address in letters; one that ends with a slash says so. */
 static void put_operation_id(struct buf *b, const struct row *row)
@@ -341,7 +342,7 @@ static enum rc put_paths(struct buf *b, struct err *err)
     return RC_OK;
 }
 
-/* ---- the rest --------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static enum rc want_schemas(struct openapi_schemas *s, struct arena *a, struct err *err)
 {

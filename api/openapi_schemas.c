@@ -33,7 +33,8 @@ static enum rc read_file(struct arena *a, size_t i, yyjson_val **ret, struct err
     return json_parse(a, text, 0, schemas_files[i].name, ret, err);
 }
 
-/* What stands before ".schema.json" in a reference to another file; .n 0 for one to its own parts. */
+/* What stands before ".schema.json" in a reference to another file; .n 0 for one to its
+ * own parts. */
 static struct str target_of(struct str ref)
 {
     const char *at = memmem(ref.p, ref.n, SUFFIX, strlen(SUFFIX));
@@ -45,7 +46,7 @@ static bool is_ref(yyjson_val *key, yyjson_val *val)
     return yyjson_equals_str(key, "$ref") && yyjson_is_str(val);
 }
 
-/* ---- which ------------------------------------------------------------------------------------ */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static enum rc want_refs(struct openapi_schemas *s, struct arena *a, yyjson_val *v, struct err *err)
 {
@@ -79,7 +80,7 @@ enum rc openapi_want(struct openapi_schemas *s, struct arena *a, struct str name
     return want_refs(s, a, doc, err);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_ref(struct buf *out, struct str ref, struct str self)
 {

@@ -1,7 +1,8 @@
 /* prefork: socket, children, signals.
  *
  * Invariants (those of prefork.h, and)
- *   1. Signals are blocked in the parent and taken by sigtimedwait, so none comes between two steps.
+ *   1. Signals are blocked in the parent and taken by sigtimedwait, so none comes between
+ *      two steps.
  * Called by service. */
 #include "api/prefork.h"
 
@@ -34,7 +35,7 @@ struct parent {
     struct child children[PROCESSES_MAX];
 };
 
-/* ---- children --------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static noreturn void be_child(struct parent *x, pid_t parent)
 {
@@ -113,7 +114,7 @@ static int64_t start_due(struct parent *x)
     return wait;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int wait_signal(const struct parent *x, int64_t ms)
 {

@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. The socket is 0660 from its first moment, and belongs to one parent at a time.
- *   2. A child that ends is replaced, at once when it had lived, with growing pauses when it had not.
+ *   2. A child that ends is replaced, at once when it had lived, with growing pauses when it
+ *      had not.
  *   3. On SIGTERM or SIGINT: no new connections, then the children answer what was sent and end;
  *      whoever has not ended after STOP_MAX_MS is killed. Children do not outlive the parent.
  */

@@ -69,7 +69,7 @@ enum rc prov_one(struct req *r, struct resp *w, struct err *err)
     return put_etag(r, w, &gens, format, err);
 }
 
-/* ---- the chain of a source --------------------------------------------------------------------- */
+/* ---- the chain of a source ------------------------------------------------------------------- */
 
 struct chain {
     struct req *r;

@@ -1,5 +1,5 @@
-/* prov_graph: from PROV-JSON to PROV-O, by the table of relations. Only what our own documents hold is
- * read; anything else in one is an error, not a silent loss. */
+/* prov_graph: from PROV-JSON to PROV-O, by the table of relations. Only what our own documents hold
+ * is read; anything else in one is an error, not a silent loss. */
 #include "api/prov.h"
 
 static const struct {

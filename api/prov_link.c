@@ -1,11 +1,12 @@
-/* prov_link: where the provenance of a document is told (PROV-AQ), as a Link header. Knows no ledger, so that
- * whoever renders can use it. */
+/* prov_link: where the provenance of a document is told (PROV-AQ), as a Link header. Knows no
+ * ledger, so that whoever renders can use it. */
 #include "api/prov.h"
 
 #define RUN_ID_MAX 36
 #define PROV_REL "http://www.w3.org/ns/prov#has_provenance"
 
-/* The first "<base mark>/prov/" of a document and the run behind it; no text from outside holds the mark. */
+/* The first "<base mark>/prov/" of a document and the run behind it; no text from outside holds
+ * the mark. */
 void prov_link(struct resp *w, struct str base, struct str doc)
 {
     static const char mark[] = "\\u001F/prov/";

@@ -1,10 +1,10 @@
-/* put: writers of JSON, straight into a buffer, for answers that are too many or too large to be built as
- * documents first.
+/* put: writers of JSON, straight into a buffer, for answers that are too many or too large to be
+ * built as documents first.
  *
  * Invariants
  *   1. A comma stands where the one before it ends: nobody counts.
- *   2. Members come in the order called. Keys, rel, base and path are ours and need no escapes; values get
- *      them.
+ *   2. Members come in the order called. Keys, rel, base and path are ours and need no escapes;
+ *      values get them.
  */
 #ifndef FRESHET_API_PUT_H
 #define FRESHET_API_PUT_H

@@ -16,7 +16,7 @@ void rdf_init(struct rdf *g, struct arena *a, struct str base)
     *g = (struct rdf){.a = a, .base = base};
 }
 
-/* ---- terms ------------------------------------------------------------------------------------ */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
 static bool is_iri_byte(unsigned char c)
 {
@@ -80,7 +80,7 @@ bool rdf_shorten(const char *iri, struct str *ret_prefix, struct str *ret_name)
     return false;
 }
 
-/* ---- triples ---------------------------------------------------------------------------------- */
+/* ---- triples --------------------------------------------------------------------------------- */
 
 static void add(struct rdf *g, struct rdf_triple t)
 {
@@ -178,7 +178,7 @@ enum rc rdf_rc(const struct rdf *g, struct err *err)
     return err_set(err, g->rc, "", "the graph could not be built");
 }
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int compare_text(const char *a, const char *b)
 {

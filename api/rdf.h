@@ -1,14 +1,16 @@
-/* rdf: a small graph of triples, and its two writers. Whoever makes a document says triples; Turtle and
- * JSON-LD come from the same ones.
+/* rdf: a small graph of triples, and its two writers. Whoever makes a document says triples; Turtle
+ * and JSON-LD come from the same ones.
  *
  * Invariants
- *   1. The two writers write the same graph: triples are sorted and doubles dropped once, before writing.
- *   2. Whatever a title or an address holds, the output parses: IRIs are percent-encoded where RFC 3987
- *      wants it when they enter the graph, literals are escaped when they leave it.
+ *   1. The two writers write the same graph: triples are sorted and doubles dropped once,
+ *      before writing.
+ *   2. Whatever a title or an address holds, the output parses: IRIs are percent-encoded where RFC
+ *      3987 wants it when they enter the graph, literals are escaped when they leave it.
  *   3. Same triples, same bytes.
  *   4. The first failure sticks (rdf_rc), so that a graph is built line by line and asked once.
- * Predicates, classes and datatypes are written as prefix:name of rdf_prefixes.def; subjects and objects are
- * whole IRIs, or _:name for blank nodes. Memory is of the arena. Called by dcat and prov.
+ * Predicates, classes and datatypes are written as prefix:name of rdf_prefixes.def; subjects and
+ * objects are whole IRIs, or _:name for blank nodes. Memory is of the arena. Called by dcat
+ * and prov.
  */
 #ifndef FRESHET_API_RDF_H
 #define FRESHET_API_RDF_H
@@ -35,7 +37,8 @@ struct rdf {
 };
 
 void rdf_init(struct rdf *g, struct arena *a, struct str base);
-/* o is an IRI or a blank node. NULL or "" as s or o adds nothing, so that what is withheld is left out. */
+/* o is an IRI or a blank node. NULL or "" as s or o adds nothing, so that what is withheld is
+ * left out. */
 void rdf_link(struct rdf *g, const char *s, const char *p, const char *o);
 void rdf_class(struct rdf *g, const char *s, const char *name); /* s a prefix:name */
 /* A word of a vocabulary as object: prefix:name. */

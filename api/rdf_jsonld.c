@@ -1,4 +1,5 @@
-/* rdf_jsonld: a graph as JSON-LD 1.1, flat, with its context inside: nothing must be fetched to read it. */
+/* rdf_jsonld: a graph as JSON-LD 1.1, flat, with its context inside: nothing must be fetched to
+ * read it. */
 #include "api/rdf.h"
 
 #include "core/json.h"

@@ -4,7 +4,7 @@
  * Called by the fronts (fcgi, stream_http), route and the routes; knows no SQL. */
 #include "api/req.h"
 
-/* ---- fields ----------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static const struct {
     size_t offset;
@@ -34,7 +34,7 @@ void req_take_field(struct req *r, enum req_field field, struct str value)
     r->seen |= bit;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 struct str req_param(const struct req *r, const char *name)
 {
@@ -44,7 +44,7 @@ struct str req_param(const struct req *r, const char *name)
     return (struct str){NULL, 0};
 }
 
-/* ---- headers as they came: HTTP_NAME=value ------------------------------------------------------- */
+/* ---- headers as they came: HTTP_NAME=value --------------------------------------------------- */
 
 /* The name after HTTP_ as the web server writes it, up to '='; .p NULL when this is no header. */
 static struct str header_name(const char *param)
@@ -97,11 +97,12 @@ bool req_header_twice(const struct req *r, const char *name)
     return n > 1;
 }
 
-/* Who signs, what is signed, what it is about: of two of these one might be checked and the other believed.
- * All others may come as often as HTTP lets them (tracestate, Cache-Control, Via). */
+/* Who signs, what is signed, what it is about: of two of these one might be checked and the other
+ * believed. All others may come as often as HTTP lets them (tracestate, Cache-Control, Via). */
 static const char *const single[] = {
     "Host", "Authorization", "Content-Type", "Content-Length", "Idempotency-Key",
-    /* standard-webhooks, github, stripe, slack; hmac, s3, azure, if they are not configured otherwise */
+    /* standard-webhooks, github, stripe, slack; hmac, s3, azure, if they are not
+     * configured otherwise */
     "webhook-id", "webhook-timestamp", "webhook-signature", "X-Hub-Signature",
     "X-Hub-Signature-256", "X-GitHub-Delivery", "X-GitHub-Event", "Stripe-Signature",
     "X-Slack-Request-Timestamp", "X-Slack-Signature", "X-Signature", "X-Api-Key", "aeg-sas-key",
@@ -190,7 +191,7 @@ enum rc req_parse_query(struct req *r, struct err *err)
     return RC_OK;
 }
 
-/* ---- base URL --------------------------------------------------------------------------------- */
+/* ---- base URL -------------------------------------------------------------------------------- */
 
 static bool is_host(struct str s)
 {

@@ -1,6 +1,6 @@
-/* req: what a route sees of a request; a front fills it field by field. Headers that only some routes ask
- * for are looked up in what the web server sent, which has CGI's names for them (HTTP_X_HUB_SIGNATURE).
- * Nothing here knows FastCGI or the database; tests make requests by hand.
+/* req: what a route sees of a request; a front fills it field by field. Headers that only some
+ * routes ask for are looked up in what the web server sent, which has CGI's names for them
+ * (HTTP_X_HUB_SIGNATURE). Nothing here knows FastCGI or the database; tests make requests by hand.
  *
  * Invariants
  *   1. What is decoded is clean UTF-8; nothing is decoded twice.
@@ -84,15 +84,16 @@ enum req_field {
     REQ_FIELDS(X)
 #undef X
 };
-/* Keeps one. Of several the first: that can only cost a 304; where it may come once only, the request is
- * refused. */
+/* Keeps one. Of several the first: that can only cost a 304; where it may come once only, the
+ * request is refused. */
 void req_take_field(struct req *r, enum req_field field, struct str value);
 /* When all fields are in: base, by http_base; a host that is none refuses the request. */
 void req_set_base(struct req *r, const struct conf *c);
 
 /* Value of a parameter; .p NULL when absent. */
 struct str req_param(const struct req *r, const char *name);
-/* Value of a header by its name, in any case; .p NULL when absent. The first, where there are two. */
+/* Value of a header by its name, in any case; .p NULL when absent. The first, where there
+ * are two. */
 struct str req_header(const struct req *r, const char *name);
 /* How many header lines there are. */
 size_t req_headers(const struct req *r);

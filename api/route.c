@@ -10,7 +10,7 @@
 #include "api/conditional.h"
 #include "core/log.h"
 
-/* ---- matching --------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* One segment: a literal, or {name} with a literal tail. */
 static bool match_segment(struct str want, struct str got, struct str vars[4], size_t *n)
@@ -96,7 +96,7 @@ static void allow_header(const struct router *t, const char *pattern, struct res
     resp_header(w, name, "%sOPTIONS", list);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static bool is_listed(const char *list, struct str name)
 {
@@ -160,7 +160,7 @@ enum rc route_lookup(enum rc found, struct err *err)
     return found == RC_NOT_FOUND ? route_not_found(err) : found;
 }
 
-/* ---- serving ---------------------------------------------------------------------------------- */
+/* ---- serving --------------------------------------------------------------------------------- */
 
 static void answer_options(const struct router *t, const struct route *route, struct resp *w)
 {

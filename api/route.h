@@ -30,8 +30,8 @@ struct route {
 struct router {
     const struct route *routes;
     size_t n;
-    /* Addresses that nginx answers itself, with spaces between: it hands over a request that has a query, of
-     * which they take none. NULL: there are none. */
+    /* Addresses that nginx answers itself, with spaces between: it hands over a request that has a
+     * query, of which they take none. NULL: there are none. */
     const char *pages;
     /* Finds who asks and whether they may; sets r->token. NULL where no route has a scope. */
     enum rc (*authorize)(struct req *r, struct resp *w, unsigned scope, struct err *err);
@@ -44,9 +44,9 @@ extern const struct router router_api, router_intake;
 void route_serve(const struct router *t, struct req *r, struct resp *w);
 /* Completes a response that a route with a row has made, or failed to make. */
 void route_end(struct req *r, struct resp *w, enum rc rc, const struct err *err);
-/* Requests whose responses have `later` set, all of one process: written by one transaction; when that
- * fails, by one each, so that nobody fails for another. Each response is complete then. settle.c: it is
- * not linked where nothing is written. */
+/* Requests whose responses have `later` set, all of one process: written by one transaction; when
+ * that fails, by one each, so that nobody fails for another. Each response is complete then.
+ * settle.c: it is not linked where nothing is written. */
 struct unsettled {
     struct req *r;
     struct resp *w;

@@ -1,5 +1,6 @@
-/* routes_stream: the rows of routes.def that freshet-stream serves. /changes comes here only from who waits:
- * it is a long poll, or a stream by its Accept; /changes/stream is a stream by its address.
+/* routes_stream: the rows of routes.def that freshet-stream serves. /changes comes here only from
+ * who waits: it is a long poll, or a stream by its Accept; /changes/stream is a stream by
+ * its address.
  *
  * Invariants
  *   1. Who takes a page at least as gladly as a stream, and says so, gets the page. */

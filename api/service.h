@@ -1,5 +1,5 @@
-/* service: what freshet-api and freshet-intake have in common: options, instance, log, the ledger of
- * a process, and the way from a request to its router.
+/* service: what freshet-api and freshet-intake have in common: options, instance, log, the ledger
+ * of a process, and the way from a request to its router.
  */
 #ifndef FRESHET_API_SERVICE_H
 #define FRESHET_API_SERVICE_H

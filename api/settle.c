@@ -1,5 +1,5 @@
-/* settle: requests that write, together. A commit costs a sync, whatever is in it; so what has come in at
- * the same time shares one, and each is answered after it.
+/* settle: requests that write, together. A commit costs a sync, whatever is in it; so what has come
+ * in at the same time shares one, and each is answered after it.
  *
  * Invariants
  *   1. Nobody is told of success before the commit.

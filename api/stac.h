@@ -1,11 +1,12 @@
 /* stac: the routes below /stac, STAC API 1.0.0 over STAC 1.1.0 documents.
  *
  * Invariants
- *   1. Items leave as they were rendered at promotion (handler/stac.c); only links that later versions move
- *      are added. Everything is read from public_* rows, so counts, extents and cursors know nothing of what is
- *      withheld (I8).
+ *   1. Items leave as they were rendered at promotion (handler/stac.c); only links that later
+ *      versions move are added. Everything is read from public_* rows, so counts, extents and
+ *      cursors know nothing of what is withheld (I8).
  *   2. A cursor (`token`) is a place in an order, not an offset; one that we did not make is a 400.
- *   3. No document of the browsable tree has more than about 20 links, and every item is below /stac.
+ *   3. No document of the browsable tree has more than about 20 links, and every item is
+ *      below /stac.
  * Called by the route table; helpers below by these files alone.
  */
 #ifndef FRESHET_API_STAC_H
@@ -30,7 +31,7 @@ route_fn stac_item_one, stac_items, stac_search, stac_search_post; /* stac_searc
 route_fn stac_queryables, stac_queryables_of;                      /* stac_queryables.c */
 route_fn stac_children, stac_catalog, stac_year, stac_year_node;   /* stac_tree.c */
 
-/* ---- stac_query.c: what a client asks for ----------------------------------------------------- */
+/* ---- stac_query.c: what a client asks for ---------------------------------------------------- */
 
 struct stac_fields {
     struct str include[STAC_FIELDS_MAX], exclude[STAC_FIELDS_MAX];
@@ -53,12 +54,13 @@ MUST_CHECK enum rc stac_fields_read(struct arena *a, struct str v, struct stac_f
                                     struct err *err);
 MUST_CHECK enum rc stac_sortby(struct arena *a, struct str v, struct sort_by *ret, size_t *ret_n,
                                struct err *err);
-/* From the parameters of a GET, or the body of a POST (*ret_body: parsed, for the links of the answer). */
+/* From the parameters of a GET, or the body of a POST (*ret_body: parsed, for the links of
+ * the answer). */
 MUST_CHECK enum rc stac_query_get(struct req *r, struct stac_query *ret, struct err *err);
 MUST_CHECK enum rc stac_query_post(struct req *r, struct stac_query *ret, yyjson_val **ret_body,
                                    struct err *err);
 
-/* ---- stac_token.c: cursors --------------------------------------------------------------------- */
+/* ---- stac_token.c: cursors ------------------------------------------------------------------- */
 
 /* backward: the page before this row. */
 void stac_token_put(struct buf *out, const struct item_query *q, const struct sort_value *keys,
@@ -67,7 +69,7 @@ void stac_token_put(struct buf *out, const struct item_query *q, const struct so
 MUST_CHECK enum rc stac_token_read(struct arena *a, struct str token, struct item_query *q,
                                    struct err *err);
 
-/* ---- stac_doc.c: pieces of documents ------------------------------------------------------------ */
+/* ---- stac_doc.c: pieces of documents --------------------------------------------------------- */
 
 /* {"rel":…,"href":base path,"type":…,"title":…}; title NULL: none. */
 void stac_link(struct buf *b, struct str base, const char *rel, const char *type, const char *title,

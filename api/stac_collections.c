@@ -1,4 +1,5 @@
-/* stac_collections: one collection, and the search over collections. Ordered by id, which is their title. */
+/* stac_collections: one collection, and the search over collections. Ordered by id, which is
+ * their title. */
 #include "api/stac.h"
 
 struct listing {

@@ -50,7 +50,8 @@ static void version_link(struct buf *b, const char *rel, const struct public_ite
     buf_str(b, STR("\",\"type\":\"application/geo+json\"}"));
 }
 
-/* links is the last member (handler/stac.h): what belongs there goes before the two closing marks. */
+/* links is the last member (handler/stac.h): what belongs there goes before the two
+ * closing marks. */
 void stac_put_item(struct buf *b, const struct public_item *i, struct str base)
 {
     if (!str_ends(i->doc, STR("]}"))) {
@@ -65,9 +66,10 @@ void stac_put_item(struct buf *b, const struct public_item *i, struct str base)
     buf_str(b, STR("]}"));
 }
 
-/* ---- collections -------------------------------------------------------------------------------- */
+/* ---- collections ----------------------------------------------------------------------------- */
 
-/* A box must be told: of what holds nothing, or nothing with a place, it is the world. A time need not. */
+/* A box must be told: of what holds nothing, or nothing with a place, it is the world. A time
+ * need not. */
 static void put_extent(struct buf *b, const struct public_collection *c)
 {
     static const double world[4] = {-180, -90, 180, 90};
@@ -129,7 +131,7 @@ void stac_put_collection(struct buf *b, const struct public_collection *c, struc
     buf_puts(b, "]}");
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Is path the same as rule, or inside of it? */
 static bool within(struct str path, struct str rule)
@@ -211,7 +213,7 @@ enum rc stac_put_fields(struct buf *out, struct str doc, const struct stac_field
     return RC_OK;
 }
 
-/* ---- the rest of an answer ------------------------------------------------------------------------- */
+/* ---- the rest of an answer ------------------------------------------------------------------- */
 
 void stac_put_self(struct buf *b, const struct req *r, const char *token)
 {

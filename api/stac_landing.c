@@ -1,4 +1,5 @@
-/* stac_landing: the root catalog, for programs as JSON and for browsers as a page, and what it conforms to. */
+/* stac_landing: the root catalog, for programs as JSON and for browsers as a page, and what it
+ * conforms to. */
 #include "api/openapi.h"
 #include "api/stac.h"
 
@@ -57,7 +58,7 @@ enum rc stac_conformance(struct req *r, struct resp *w, struct err *err)
     return stac_finish(r, w, -1, err);
 }
 
-/* ---- Accept ---------------------------------------------------------------------------------------- */
+/* ---- Accept ---------------------------------------------------------------------------------- */
 
 /* Weight of one media range, 1 without q, in thousandths. */
 static int weight(struct str params)
@@ -91,7 +92,7 @@ bool stac_wants_html(struct str accept)
     return html > json;
 }
 
-/* ---- the root -------------------------------------------------------------------------------------- */
+/* ---- the root -------------------------------------------------------------------------------- */
 
 #define SUMMARY                                                                                    \
     "Versions of watched data, each verified by digest, with what changed and why to trust it"

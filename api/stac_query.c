@@ -10,7 +10,7 @@
 
 #define FIELD_NAME_MAX 128
 
-/* ---- single parameters -------------------------------------------------------------------------- */
+/* ---- single parameters ----------------------------------------------------------------------- */
 
 static enum rc read_instant(struct arena *a, struct str v, int64_t *ret_at, struct str *ret,
                             struct err *err)
@@ -202,7 +202,7 @@ static enum rc read_intersects(struct arena *a, yyjson_val *v, struct stac_query
     return RC_OK;
 }
 
-/* ---- a query string ------------------------------------------------------------------------------ */
+/* ---- a query string -------------------------------------------------------------------------- */
 
 static enum rc get_place(struct req *r, struct stac_query *q, struct err *err)
 {
@@ -257,7 +257,7 @@ enum rc stac_query_get(struct req *r, struct stac_query *ret, struct err *err)
     return ret->has_token ? stac_token_read(r->arena, ret->token, &ret->q, err) : RC_OK;
 }
 
-/* ---- a JSON body ----------------------------------------------------------------------------------- */
+/* ---- a JSON body ----------------------------------------------------------------------------- */
 
 static struct str str_val(yyjson_val *v)
 {

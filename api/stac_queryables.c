@@ -1,4 +1,5 @@
-/* stac_queryables: what a filter can name, as JSON Schema. Other names are taken too and match nothing. */
+/* stac_queryables: what a filter can name, as JSON Schema. Other names are taken too and
+ * match nothing. */
 #include "api/stac.h"
 
 static const char properties[] =

@@ -1,6 +1,6 @@
-/* stac_token: cursors. Hex of: n or p (next, previous), a check value over order and keys, and the keys as
- * JSON. Nothing in it is trusted or secret: keys are bound as values, and the check finds what was cut or
- * belongs to another order. */
+/* stac_token: cursors. Hex of: n or p (next, previous), a check value over order and keys, and the
+ * keys as JSON. Nothing in it is trusted or secret: keys are bound as values, and the check finds
+ * what was cut or belongs to another order. */
 #include "api/conditional.h"
 #include "api/put.h"
 #include "api/stac.h"

@@ -1,6 +1,6 @@
-/* stac_tree: the browsable tree. A long list of leaves gets nodes above it, each with at most STAC_FAN
- * children: node L-I covers the leaves from I * STAC_FAN^L on. Collections hang below the root, items below a
- * year of their collection. */
+/* stac_tree: the browsable tree. A long list of leaves gets nodes above it, each with at most
+ * STAC_FAN children: node L-I covers the leaves from I * STAC_FAN^L on. Collections hang below the
+ * root, items below a year of their collection. */
 #include "api/stac.h"
 
 #define LEVEL_MAX 9 /* STAC_FAN^9 leaves */
@@ -54,7 +54,7 @@ static void node_title(char out[96], const char *what, int64_t first, int64_t la
     snprintf(out, 96, "%s %lld to %lld", what, (long long)first + 1, (long long)last);
 }
 
-/* ---- collections ---------------------------------------------------------------------------------- */
+/* ---- collections ----------------------------------------------------------------------------- */
 
 struct leaves {
     struct req *r;
@@ -163,7 +163,7 @@ enum rc stac_catalog(struct req *r, struct resp *w, struct err *err)
     return stac_finish(r, w, -1, err);
 }
 
-/* ---- items of a year -------------------------------------------------------------------------------- */
+/* ---- items of a year ------------------------------------------------------------------------- */
 
 struct year {
     struct req *r;

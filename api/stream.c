@@ -35,7 +35,7 @@ struct stream {
     bool stopping;
 };
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* As many clients as are wanted, or as there are file descriptors for. */
 static size_t room_for(int64_t wanted)
@@ -83,7 +83,7 @@ static enum rc start(struct stream *s, struct err *err)
     return RC_OK;
 }
 
-/* ---- turns ------------------------------------------------------------------------------------ */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void take_signals(struct stream *s)
 {

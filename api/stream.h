@@ -1,5 +1,5 @@
-/* stream: freshet-stream, the live feed: server-sent events and long polls for thousands of clients that
- * mostly wait, in one process.
+/* stream: freshet-stream, the live feed: server-sent events and long polls for thousands of clients
+ * that mostly wait, in one process.
  *
  *   stream_client   what a client gets next          stream_tail   the newest entries, read once
  *   stream_http     HTTP, by libmicrohttpd           stream_view   filters and base, shared
@@ -19,7 +19,7 @@
 #include "api/stream_client.h"
 #include "api/stream_stat.h"
 
-/* ---- routes_stream.c ---------------------------------------------------------------------------- */
+/* ---- routes_stream.c ------------------------------------------------------------------------- */
 
 extern const struct router router_waits, router_streams;
 route_fn stream_open;
@@ -28,7 +28,7 @@ bool stream_is_wanted(const struct req *r);
 /* The query of a stream: where it starts and what passes. */
 MUST_CHECK enum rc stream_query(const struct req *r, struct feed_query *ret, struct err *err);
 
-/* ---- stream_http.c ------------------------------------------------------------------------------ */
+/* ---- stream_http.c --------------------------------------------------------------------------- */
 
 struct stream_http;
 struct stream_http_options {
@@ -55,7 +55,7 @@ bool stream_http_is_busy(const struct stream_http *h);
 /* Numbers of now. */
 void stream_http_count(const struct stream_http *h, struct stream_stat *ret);
 
-/* ---- stream.c ------------------------------------------------------------------------------------ */
+/* ---- stream.c -------------------------------------------------------------------------------- */
 
 /* Until SIGTERM or SIGINT. */
 MUST_CHECK enum rc stream_run(const struct instance *inst, struct err *err);

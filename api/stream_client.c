@@ -13,7 +13,7 @@
 #define RETRY_MS 2000        /* wait before coming back, */
 #define RETRY_SPREAD_MS 2000 /* and as much more, so that ten thousand do not come at once */
 
-/* ---- the ledger ------------------------------------------------------------------------------- */
+/* ---- the ledger ------------------------------------------------------------------------------ */
 
 void stream_feed_init(struct stream_feed *f, const struct instance *inst)
 {
@@ -66,7 +66,7 @@ bool stream_feed_look(struct stream_feed *f)
     return true;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool set_block(struct stream_client *c, struct stream_block *b)
 {
@@ -115,7 +115,7 @@ void stream_client_drop(struct stream_feed *f, struct stream_client *c)
     c->uri = NULL;
 }
 
-/* ---- what is next ----------------------------------------------------------------------------- */
+/* ---- what is next ---------------------------------------------------------------------------- */
 
 static enum stream_news hand_over(struct stream_feed *f, struct stream_client *c,
                                   struct stream_entry *e)

@@ -1,10 +1,10 @@
 /* stream_client: what one client of the stream gets next. Knows neither HTTP nor waiting.
  *
  * Invariants
- *   1. Entries are handed over in order of the sequence, each that passes the filters once; the cursor
- *      moves past what is handed over or hidden, never past what is neither.
- *   2. A client holds at most one block that it has not sent: an event that all share, or a few of its
- *      own (CATCH_UP_ROWS) while it is behind the tail.
+ *   1. Entries are handed over in order of the sequence, each that passes the filters once; the
+ *      cursor moves past what is handed over or hidden, never past what is neither.
+ *   2. A client holds at most one block that it has not sent: an event that all share, or a few of
+ *      its own (CATCH_UP_ROWS) while it is behind the tail.
  *   3. (I8) Public rows only, as they are at the moment of handing over.
  * Called by stream_http and the loop of stream.
  */
@@ -48,13 +48,14 @@ enum stream_news { STREAM_NOTHING, STREAM_NEWS, STREAM_LATER };
 
 void stream_feed_init(struct stream_feed *f, const struct instance *inst);
 void stream_feed_release(struct stream_feed *f);
-/* Opens the ledger where that is needed and looks at the tail, once per turn. False: it cannot be read. */
+/* Opens the ledger where that is needed and looks at the tail, once per turn. False: it cannot
+ * be read. */
 bool stream_feed_look(struct stream_feed *f);
-/* Something for c? NEWS: c->block is there (of a long poll: an entry passes). LATER: nothing yet, but there is more to look
- * through; the others come first. */
+/* Something for c? NEWS: c->block is there (of a long poll: an entry passes). LATER: nothing yet,
+ * but there is more to look through; the others come first. */
 enum stream_news stream_client_look(struct stream_feed *f, struct stream_client *c);
-/* The first thing that a stream sends: how long to wait before coming back, and where it stands, so that
- * a client that loses the connection before any entry comes back to the same place. */
+/* The first thing that a stream sends: how long to wait before coming back, and where it stands, so
+ * that a client that loses the connection before any entry comes back to the same place. */
 bool stream_client_greet(struct stream_client *c);
 /* A sign of life, with the cursor where hidden entries have moved it. */
 bool stream_client_beat(struct stream_client *c);

@@ -1,10 +1,11 @@
-/* stream_http: the only file that knows libmicrohttpd. It makes a struct req of what nginx sends, answers pages
- * and problems by the route table, and keeps those who wait suspended.
+/* stream_http: the only file that knows libmicrohttpd. It makes a struct req of what nginx sends,
+ * answers pages and problems by the route table, and keeps those who wait suspended.
  *
  * Invariants (those of stream.h, and)
- *   1. A client that waits is suspended: it stands in no ready list and has no buffer of its own but the
- *      pool that libmicrohttpd gave its connection.
- *   2. A client that hangs up while it waits is noticed at once (EPOLLRDHUP), not with the next heartbeat.
+ *   1. A client that waits is suspended: it stands in no ready list and has no buffer of its own
+ *      but the pool that libmicrohttpd gave its connection.
+ *   2. A client that hangs up while it waits is noticed at once (EPOLLRDHUP), not with the
+ *      next heartbeat.
  *   3. Headers that say where a request came from are nginx's: the socket is open to nobody else.
  * Called by stream. */
 #include "api/stream.h"
@@ -40,7 +41,7 @@ struct stream_http {
     bool stopping;
 };
 
-/* ---- clients ---------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static void *client_new(void *ctx, const char *uri, struct MHD_Connection *conn)
 {
@@ -111,7 +112,7 @@ static void wake(struct stream_http *h, struct stream_client *c)
     MHD_resume_connection(c->conn);
 }
 
-/* ---- from a connection to struct req ------------------------------------------------------------ */
+/* ---- from a connection to struct req --------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -155,7 +156,7 @@ static void read_request(struct stream_http *h, const struct stream_client *c, c
     r->tip = c->tip;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static bool add_headers(struct MHD_Response *to, struct str lines)
 {
@@ -205,7 +206,7 @@ static void say_full(struct stream_http *h, const struct req *r)
     resp_problem(&h->w, r, &err);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static int64_t next_beat(const struct stream_http *h)
 {
@@ -287,9 +288,10 @@ static enum MHD_Result start_stream(struct stream_http *h, struct stream_client 
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, RESPONSE_BLOCK, read_more, x, free));
 }
 
-/* ---- long polls ------------------------------------------------------------------------------- */
+/* ---- long polls ------------------------------------------------------------------------------ */
 
-/* True: it waits. What is wrong with the question is said at once, by the page that was just made. */
+/* True: it waits. What is wrong with the question is said at once, by the page that was
+ * just made. */
 static bool start_poll(struct stream_http *h, struct stream_client *c, const struct req *r)
 {
     struct feed_query q;
@@ -310,7 +312,7 @@ static bool start_poll(struct stream_http *h, struct stream_client *c, const str
     return rest(h, c, news == STREAM_LATER ? clock_mono() : c->quiet_until);
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void make_page(struct stream_http *h, struct req *r, bool streams)
 {
@@ -366,7 +368,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *conn, const char
     return c->asked ? end_poll(h, c, method) : begin(h, c, method);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------ */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 int stream_http_fd(const struct stream_http *h)
 {
@@ -457,7 +459,7 @@ void stream_http_count(const struct stream_http *h, struct stream_stat *ret)
                                 .at = clock_now()};
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static enum rc start_daemon(struct stream_http *h, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* stream_stat: numbers that freshet-stream leaves in run/stream.stat for who answers /metrics and /readyz:
- * it may write nothing into the ledger.
+/* stream_stat: numbers that freshet-stream leaves in run/stream.stat for who answers /metrics and
+ * /readyz: it may write nothing into the ledger.
  *
  * Invariants
  *   1. The file is one line of fixed width, written at once: a reader sees whole numbers.

@@ -7,7 +7,7 @@
 
 #define EVENT_MAX (2u << 20) /* the longest entry has some ten KiB */
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 struct stream_block *stream_block_new(struct str text, struct str base, int64_t entries)
 {
@@ -27,8 +27,8 @@ void stream_block_drop(struct stream_block **b)
     *b = NULL;
 }
 
-/* A line break in the data would end the field: each line is a field of its own, and the reader joins
- * them again. */
+/* A line break in the data would end the field: each line is a field of its own, and the reader
+ * joins them again. */
 void stream_put_event(struct buf *out, struct buf *line, int64_t seq, struct str doc,
                       struct str base)
 {
@@ -66,7 +66,7 @@ struct stream_block *stream_tail_block(struct stream_tail *t, struct stream_entr
     return e->block;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static struct str keep(char **at, struct str s)
 {
@@ -128,7 +128,7 @@ static enum rc add(void *ctx, const struct public_change *c, const struct public
     return RC_OK;
 }
 
-/* ---- what the ledger says --------------------------------------------------------------------- */
+/* ---- what the ledger says -------------------------------------------------------------------- */
 
 struct comparison {
     const struct stream_tail *t;

@@ -1,11 +1,12 @@
-/* stream_tail: the newest entries of the feed in memory, read once for all clients, and as the bytes of an
- * event once for all who see them under the same base URL.
+/* stream_tail: the newest entries of the feed in memory, read once for all clients, and as the
+ * bytes of an event once for all who see them under the same base URL.
  *
  * Invariants
- *   1. Every public entry behind `from` is here, none else; looked at anew whenever the public generation
- *      moved: what was withdrawn or rewritten since is not handed out as it was.
+ *   1. Every public entry behind `from` is here, none else; looked at anew whenever the public
+ *      generation moved: what was withdrawn or rewritten since is not handed out as it was.
  *   2. A read ends before the function returns: the write-ahead log is free to start over.
- *   3. At most TAIL_ENTRIES entries and TAIL_BYTES bytes of documents; older ones are read from the ledger.
+ *   3. At most TAIL_ENTRIES entries and TAIL_BYTES bytes of documents; older ones are read from
+ *      the ledger.
  * Called by stream_client.
  */
 #ifndef FRESHET_API_STREAM_TAIL_H

@@ -1,4 +1,5 @@
-/* stream_view: what a client of the stream sees: a base URL and filters. Clients that ask alike share one.
+/* stream_view: what a client of the stream sees: a base URL and filters. Clients that ask alike
+ * share one.
  *
  * Invariants
  *   1. A view owns all that its query points to.

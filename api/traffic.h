@@ -1,5 +1,5 @@
-/* traffic: how many requests all processes of a program answered, how, and how fast. In memory that they
- * share, made before they are: nothing is written for a request, nothing survives the program.
+/* traffic: how many requests all processes of a program answered, how, and how fast. In memory that
+ * they share, made before they are: nothing is written for a request, nothing survives the program.
  *
  * Invariants
  *   1. (I8) Counted are answers by status class and time; no address, no name, no parameter.

@@ -1,5 +1,5 @@
-/* check_lines: see the header. A record is the line as it is in memory, the lengths of its texts and
- * the texts: only this process reads it. */
+/* check_lines: see the header. A record is the line as it is in memory, the lengths of its texts
+ * and the texts: only this process reads it. */
 #include "cli/check_lines.h"
 
 struct record {

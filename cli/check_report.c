@@ -25,7 +25,8 @@ static bool is_quiet(const struct report_line *l)
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* "page 12: HTML where JSON was expected", without the page: it is the same trouble on any other. */
+/* "page 12: HTML where JSON was expected", without the page: it is the same trouble on
+ * any other. */
 static struct str without_place(struct str detail)
 {
     struct str rest = detail, place;
@@ -33,9 +34,9 @@ static struct str without_place(struct str detail)
     return placed && str_next(&rest, ':', &place) && rest.n > 0 ? str_trim(rest) : detail;
 }
 
-/* What kind of failure this is: how the transfer ended, the status, or what was wrong with the answer. Never
- * a host or a number of one source, which would make a kind of each. What a policy forbids is named by its
- * rule. */
+/* What kind of failure this is: how the transfer ended, the status, or what was wrong with the
+ * answer. Never a host or a number of one source, which would make a kind of each. What a policy
+ * forbids is named by its rule. */
 static void kind_of(const struct check_result *c, char *out, size_t n)
 {
     struct str what = without_place(str_of(c->detail));
@@ -262,7 +263,8 @@ static enum rc put_up_to(struct str *text, const char *name, struct err *err)
     return RC_OK;
 }
 
-/* The document is written with its empty lists, and their elements between the brackets of those. */
+/* The document is written with its empty lists, and their elements between the brackets
+ * of those. */
 enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d, struct err *err)
 {
     unsigned flags = r->c->tty ? JSON_PRETTY : 0;

@@ -45,12 +45,14 @@ void report_fate(struct check_report *r, const struct report_line *l,
 /* What became of an entry of the listing on the line that was read last. */
 void report_entry(struct check_report *r, const struct inbox_entry *e);
 
-/* The document that scripts rely on: checked, outcomes, bytes_in, bytes_saved, and results, which is
- * empty here; the caller may add members behind it. report_put_json prints it with the results. */
+/* The document that scripts rely on: checked, outcomes, bytes_in, bytes_saved, and results, which
+ * is empty here; the caller may add members behind it. report_put_json prints it with
+ * the results. */
 yyjson_mut_val *report_json(const struct check_report *r, yyjson_mut_doc *d);
 MUST_CHECK enum rc report_put_json(struct check_report *r, const yyjson_mut_doc *d,
                                    struct err *err);
-/* Rows on standard output, and for a person the sum of it all. False when lines or memory failed. */
+/* Rows on standard output, and for a person the sum of it all. False when lines or
+ * memory failed. */
 bool report_print(struct check_report *r);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. Errors are one line on standard error, `freshet: <what>: <why>. <fix>`.
- *   2. Hints and colours reach a terminal only, each stream asked by itself; NO_COLOR switches colours off.
+ *   2. Hints and colours reach a terminal only, each stream asked by itself; NO_COLOR switches
+ *      colours off.
  *   3. An output that could not be written is a failure, never a silent success.
  * Called by the command files of this room. */
 #include "cli/cli.h"

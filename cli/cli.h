@@ -79,7 +79,8 @@ bool cli_instance(struct cli *c);
 /* The same and opens its ledger in the WRITE role. */
 bool cli_ledger(struct cli *c);
 void cli_release(struct cli *c);
-/* A folder's name without slashes at its end: "backup/" and "backup" are the same. NULL: no memory. */
+/* A folder's name without slashes at its end: "backup/" and "backup" are the same. NULL:
+ * no memory. */
 char *cli_path(struct cli *c, const char *path);
 
 /* c->err as an error line that begins with the name of the command; returns CLI_FAILED. */
@@ -111,7 +112,8 @@ const char *cli_off(const struct cli *c);
 /* The same for what goes to standard error (cli_note, a progress bar). */
 const char *cli_err_on(const struct cli *c, enum cli_style s);
 const char *cli_err_off(const struct cli *c);
-/* An id, also given as the link to it (delta_manifest_ref): the last part of its path. NULL: no memory. */
+/* An id, also given as the link to it (delta_manifest_ref): the last part of its path. NULL:
+ * no memory. */
 const char *cli_ref(struct cli *c, const char *ref);
 
 /* "2026-07-02T10:00:00Z" for people, "-" when at < 0. */

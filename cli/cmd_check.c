@@ -413,8 +413,8 @@ static enum rc see_open(void *ctx, const struct inbox_entry *e, struct err *err)
     return RC_OK;
 }
 
-/* Is one of the candidates of this check, or of the entries that its listings gave some, in the hands
- * of another handler? */
+/* Is one of the candidates of this check, or of the entries that its listings gave some, in the
+ * hands of another handler? */
 static enum rc is_busy(struct check *k, bool *ret)
 {
     struct cli *c = k->c;

@@ -1,6 +1,6 @@
-/* queue conflicts, queue settle: event ids that came a second time with another body (ledger/push.h). They
- * were put aside and are applied by nobody; a person finds out from the provider which is right.
- * Called by main_freshet.c. */
+/* queue conflicts, queue settle: event ids that came a second time with another body
+ * (ledger/push.h). They were put aside and are applied by nobody; a person finds out from the
+ * provider which is right. Called by main_freshet.c. */
 #include "cli/rows.h"
 #include "ledger/push.h"
 

@@ -1,8 +1,8 @@
 /* costs: what checking has cost, and what it saved against batch scraping.
  *
  * Batch scraping means: every check is one request that downloads the whole object. Bytes are those
- * of bodies, on both sides; headers cost the same either way. Noise avoided: other bytes that were found
- * to say the same, so that nobody was told (ledger/twin.h).
+ * of bodies, on both sides; headers cost the same either way. Noise avoided: other bytes that were
+ * found to say the same, so that nobody was told (ledger/twin.h).
  *
  * Invariants
  *   1. Measured numbers come from check_days alone; the example says that it is one.
@@ -171,8 +171,8 @@ static enum rc measure_asked(struct costs *x, int year, int quarter)
 
 /* ---- the example ----------------------------------------------------------------------------- */
 
-/* `rounds` looks at every source. What changed is asked for twice: HEAD sees it, GET fetches it. What
- * did not change is still read every audit_every checks. */
+/* `rounds` looks at every source. What changed is asked for twice: HEAD sees it, GET fetches it.
+ * What did not change is still read every audit_every checks. */
 static struct cost example_cost(int64_t rounds, int64_t audit_every)
 {
     int64_t checks = rounds * EXAMPLE_SOURCES;

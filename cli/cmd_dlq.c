@@ -7,7 +7,7 @@
 
 #define SHOWN 50
 
-/* ---- list -------------------------------------------------------------------------------------- */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
 {
@@ -39,7 +39,7 @@ int cmd_dlq_list(struct cli *c)
     return rows_end(&l, inbox_each(c->ledger, "dead", limit, add_one, &l, &c->err));
 }
 
-/* ---- show -------------------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------------------ */
 
 static enum rc add_run(void *ctx, const struct dead_run *r, struct err *err)
 {
@@ -88,7 +88,7 @@ int cmd_dlq_show(struct cli *c)
     return c->json ? cli_print_json(c, l.doc) : CLI_DONE;
 }
 
-/* ---- decisions --------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static int decide(struct cli *c, const char *drop)
 {

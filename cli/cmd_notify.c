@@ -33,7 +33,7 @@ static const struct subscriber *named(struct cli *c, const struct subscribers *a
     return s;
 }
 
-/* ---- list -------------------------------------------------------------------------------------- */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 struct standing {
     struct cli *c;
@@ -102,7 +102,7 @@ int cmd_notify_list(struct cli *c)
     return code;
 }
 
-/* ---- test -------------------------------------------------------------------------------------- */
+/* ---- test ------------------------------------------------------------------------------------ */
 
 int cmd_notify_test(struct cli *c)
 {
@@ -136,7 +136,7 @@ int cmd_notify_test(struct cli *c)
     return good ? CLI_DONE : CLI_FAILED;
 }
 
-/* ---- dead letters ------------------------------------------------------------------------------ */
+/* ---- dead letters ---------------------------------------------------------------------------- */
 
 static enum rc add_dead(void *ctx, const char *subscriber, const struct delivery *d,
                         struct err *err)

@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. It changes nothing. A file that is wrong is exit 1, with the field and the fix.
- *   2. The decision shown is that of the gate itself (handler/gate.h), for a change whose bytes are well.
+ *   2. The decision shown is that of the gate itself (handler/gate.h), for a change whose bytes
+ *      are well.
  * Called by main_freshet.c. */
 #include "cli/source_put.h"
 #include "core/clock.h"

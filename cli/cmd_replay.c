@@ -1,7 +1,8 @@
 /* replay: the replay log through the handler again (handler/replay.h).
  *
  * Invariants
- *   1. A long window needs the name of somebody else who approved it (ledger/replays.h); it is kept.
+ *   1. A long window needs the name of somebody else who approved it (ledger/replays.h); it
+ *      is kept.
  *   2. Rows that the ledger lacks are done only while nothing else works on it.
  *   3. Exit 0: every row of the window is there, with its effect.
  * Called by main_freshet.c. */

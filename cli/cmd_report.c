@@ -1,8 +1,8 @@
 /* report: the changes of a quarter, as a table to paste.
  *
  * Invariants
- *   1. Every number is that of a change's own entry and delta; nothing is computed anew, but the box
- *      around the features that changed.
+ *   1. Every number is that of a change's own entry and delta; nothing is computed anew, but the
+ *      box around the features that changed.
  *   2. The operator's view: withheld sources are in it.
  * Called by main_freshet.c. */
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const char *text_of(struct report *r, yyjson_val *o, const char *key)
     return s ? s : "";
 }
 
-/* ---- where --------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 struct place {
     double box[4];
@@ -61,8 +61,8 @@ static void take_box(struct place *p, yyjson_val *box)
     p->some = true;
 }
 
-/* Around all features that came, went or differ, as they were and are. A delta that does not list them
- * all cannot say. */
+/* Around all features that came, went or differ, as they were and are. A delta that does not list
+ * them all cannot say. */
 static bool place_of_change(yyjson_val *delta, double ret[4])
 {
     yyjson_val *features = yyjson_obj_get(delta, "features"), *row;

@@ -1,11 +1,11 @@
-/* rollback: takes a change back, here and now, or all that came after one; or lifts what an earlier one
- * blocked.
+/* rollback: takes a change back, here and now, or all that came after one; or lifts what an earlier
+ * one blocked.
  *
  * Invariants
  *   1. Exit 0 says that the head is back. While a handler has the source, or has taken the rollback
  *      itself, it is waited for.
- *   2. --to takes the newest change in force back until the wanted one is that. Each is a rollback of its own;
- *      who is interrupted gives the command again.
+ *   2. --to takes the newest change in force back until the wanted one is that. Each is a rollback
+ *      of its own; who is interrupted gives the command again.
  * Called by main_freshet.c. */
 #include <time.h>
 #include "cli/cli.h"
@@ -99,7 +99,7 @@ static enum rc take_back(struct cli *c, const char *delta, struct rollback *ret)
                    "not done yet; a handler carries %s out when its source is free", ret->id);
 }
 
-/* ---- refused --------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static int print_first_json(struct cli *c, const struct rollback_list *first)
 {
@@ -146,7 +146,7 @@ static int take_back_one(struct cli *c)
     return take_back(c, delta, &r) == RC_OK ? print_done(c, &r) : refused(c, delta);
 }
 
-/* ---- to a state ------------------------------------------------------------------------------------ */
+/* ---- to a state ------------------------------------------------------------------------------ */
 
 static int go_to(struct cli *c, const char *manifest)
 {
@@ -185,7 +185,7 @@ static int go_to(struct cli *c, const char *manifest)
     return CLI_DONE;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int lift(struct cli *c, const char *source)
 {

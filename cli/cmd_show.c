@@ -142,7 +142,10 @@ static enum rc print_card(struct cli *c, const struct change *ch, struct str jso
                ch->public_seq > 0
                    ? arena_printf(&c->arena, "number %lld", (long long)ch->public_seq)
                    : "not in the public feed");
-    event_line(c, "to revert", json_member_text(e, "rollback_ref"));
+    const char *delta = yyjson_get_str(yyjson_ptr_get(e, "/rollback_ref/body/delta"));
+    if (delta)
+        event_line(c, "to revert",
+                   arena_printf(&c->arena, "freshet rollback %s --reason TEXT", delta));
     return RC_OK;
 }
 

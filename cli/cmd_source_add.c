@@ -128,7 +128,8 @@ static void put_members(struct decl *d, yyjson_val *members)
     }
 }
 
-/* Begins with a copy of base (or nothing), then the members of a file (or none), then the options. */
+/* Begins with a copy of base (or nothing), then the members of a file (or none), then
+ * the options. */
 static int begin(struct decl *d, struct cli *c, yyjson_val *base, yyjson_val *members)
 {
     *d = (struct decl){.c = c, .doc = json_doc(&c->arena)};
@@ -184,7 +185,8 @@ static void warn_blocked(const struct cli *c, const struct source *s)
             c->command->name, host);
 }
 
-/* A secret may be put there before the first check, or delivery: what is left to do, and no failure. */
+/* A secret may be put there before the first check, or delivery: what is left to do, and
+ * no failure. */
 static void note_secret(struct cli *c, enum rc rc, const char *of, const char *name)
 {
     if (rc == RC_NOT_FOUND)

@@ -148,7 +148,7 @@ static enum rc take_rows(struct import *im, struct import_file *file, int64_t co
     return RC_OK;
 }
 
-/* ---- the two kinds of files ------------------------------------------------------------------- */
+/* ---- the two kinds of files ------------------------------------------------------------------ */
 
 static enum rc read_json(struct import *im, struct str text)
 {

@@ -1,7 +1,7 @@
 /* stats: the numbers of an instance, all levels.
  *
- *   sources by level · health · checks by outcome, bytes and answers · changes, runs, inbox · objects ·
- *   evidence · what is still to be told · lag
+ *   sources by level · health · checks by outcome, bytes and answers · changes, runs, inbox ·
+ *   objects · evidence · what is still to be told · lag
  *
  * Called by main_freshet.c. */
 #include "cli/rows.h"

@@ -1,4 +1,5 @@
-/* up: runs an instance in the foreground: api, intake, stream, scheduler, handlers, outbox and nginx.
+/* up: runs an instance in the foreground: api, intake, stream, scheduler, handlers, outbox
+ * and nginx.
  *
  * Invariants
  *   1. One `up` per instance: run/up.lock is held (flock) as long as it lives.

@@ -1,7 +1,8 @@
 /* waiver add, list, revoke: exceptions from a policy or rule, for one source and a time.
  *
  * Invariants
- *   1. Two people: one asks, another one agrees. Nothing is ever altered: a revocation is a record too.
+ *   1. Two people: one asks, another one agrees. Nothing is ever altered: a revocation is a
+ *      record too.
  *   2. What may not be waived (handler/gate.h) is refused here, and would not count anyway.
  * Called by main_freshet.c. */
 #include "cli/rows.h"
@@ -33,7 +34,7 @@ static enum rc add(struct cli *c, int64_t *ret_no, struct waiver *w)
     return waiver_add(c->ledger, w, clock_now(), ret_no, &c->err);
 }
 
-/* ---- what it would let pass ------------------------------------------------------------------------ */
+/* ---- what it would let pass ------------------------------------------------------------------ */
 
 struct freed {
     struct cli *c;
@@ -56,7 +57,8 @@ static enum rc find_freed(void *ctx, const char *event, struct str doc, struct e
     return f->events[f->n++] ? RC_OK : err_set(err, RC_NOMEM, "", "no memory for an event");
 }
 
-/* What is held stays so, since a person is to decide on it; but nobody shall have to find out which. */
+/* What is held stays so, since a person is to decide on it; but nobody shall have to find
+ * out which. */
 static enum rc look_for_freed(struct cli *c, const struct waiver *w, struct freed *f)
 {
     *f = (struct freed){.c = c, .rule = w->rule};
@@ -134,7 +136,7 @@ int cmd_waiver_add(struct cli *c)
     return cli_print_json(c, d);
 }
 
-/* ---- list -------------------------------------------------------------------------------------- */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 struct waivers {
     struct rows rows;

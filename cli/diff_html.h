@@ -1,4 +1,5 @@
-/* diff_html: a delta manifest as one HTML page: a picture and tables, readable offline, without scripts.
+/* diff_html: a delta manifest as one HTML page: a picture and tables, readable offline,
+ * without scripts.
  *
  * Invariants
  *   1. Nothing is loaded: no script, no font, no address. The page says so to browsers.

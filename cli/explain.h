@@ -3,8 +3,8 @@
  * Invariants
  *   1. (I12) No secret is shown: values marked secret are masked, queries of URLs are left out.
  *   2. Conditional headers are shown byte for byte as they were sent.
- * Used by cmd_check.c: explain_begin before the check, explain_step as detect_trace's fn, explain_end
- * with its result, then one of the two ways to print. */
+ * Used by cmd_check.c: explain_begin before the check, explain_step as detect_trace's fn,
+ * explain_end with its result, then one of the two ways to print. */
 #ifndef FRESHET_CLI_EXPLAIN_H
 #define FRESHET_CLI_EXPLAIN_H
 

@@ -37,7 +37,7 @@ struct tree {
     struct buf index; /* rows of index.html */
 };
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static enum rc make_folders(const struct tree *t, const char *file, struct err *err)
 {
@@ -68,7 +68,7 @@ static enum rc put_file(struct tree *t, const char *file, struct str text, struc
     return RC_OK;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct answer {
     struct arena arena;
@@ -117,7 +117,8 @@ static struct str next_page(const struct answer *a)
     return STR("");
 }
 
-/* path?query as it is answered, into a file; further pages into file-2, file-3 before the suffix. */
+/* path?query as it is answered, into a file; further pages into file-2, file-3 before
+ * the suffix. */
 static enum rc put_pages(struct tree *t, const char *path, const char *query, const char *name,
                          const char *suffix, struct err *err)
 {
@@ -140,7 +141,7 @@ static enum rc put_pages(struct tree *t, const char *path, const char *query, co
     return RC_OK;
 }
 
-/* ---- evidence --------------------------------------------------------------------------------- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 /* /prov/{run} in its three forms, /deltas/{d} as it is. The files are called like the address. */
 static enum rc put_evidence(struct tree *t, struct str path, struct err *err)
@@ -159,7 +160,7 @@ static enum rc put_evidence(struct tree *t, struct str path, struct err *err)
     return put_pages(t, from, "f=ttl", from + 1, ".ttl", err);
 }
 
-/* ---- STAC ------------------------------------------------------------------------------------- */
+/* ---- STAC ------------------------------------------------------------------------------------ */
 
 static enum rc put_stac(struct tree *t, struct str path, struct err *err);
 
@@ -225,7 +226,7 @@ static enum rc put_stac(struct tree *t, struct str path, struct err *err)
     return rc;
 }
 
-/* ---- feed ------------------------------------------------------------------------------------- */
+/* ---- feed ------------------------------------------------------------------------------------ */
 
 /* The evidence of one entry: also of changes that left no item, such as deletions. */
 static enum rc put_entry(struct tree *t, yyjson_val *entry, struct err *err)
@@ -276,7 +277,7 @@ static enum rc put_feed(struct tree *t, struct err *err)
     return RC_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static enum rc put_index(struct tree *t, struct err *err)
 {

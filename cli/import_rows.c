@@ -1,5 +1,5 @@
-/* import_rows: see the header. A ring of batches: the thread fills the one after the last full one, the
- * caller empties the oldest; each waits when there is none for it. */
+/* import_rows: see the header. A ring of batches: the thread fills the one after the last full one,
+ * the caller empties the oldest; each waits when there is none for it. */
 #include "cli/import_rows.h"
 #include "cli/source_put.h"
 
@@ -46,8 +46,8 @@ static bool is_text_field(const char *name)
     return str_is_one_of(str_of(name), names, ARRAY_LEN(names));
 }
 
-/* A cell is JSON where that is what its field wants; else it is text, and the field says what it is not.
- * What begins as a list or an object is meant as one. */
+/* A cell is JSON where that is what its field wants; else it is text, and the field says what it is
+ * not. What begins as a list or an object is meant as one. */
 static enum rc cell_value(struct arena *a, yyjson_mut_doc *d, const char *name, const char *cell,
                           yyjson_mut_val **ret, struct err *err)
 {
@@ -106,7 +106,8 @@ static enum rc declaration(struct arena *a, const struct csv_record *head,
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* RC_NOT_FOUND: there is no further row. A broken CSV has none either: its error is the last row. */
+/* RC_NOT_FOUND: there is no further row. A broken CSV has none either: its error is the
+ * last row. */
 static enum rc next_declaration(struct import_rows *r, struct arena *a, yyjson_val **ret,
                                 struct err *err)
 {

@@ -1,5 +1,5 @@
-/* import_rows: the declarations of a file, read and described by a thread of their own while the caller
- * stores those before: both halves take about as long, and a million of them are worth it.
+/* import_rows: the declarations of a file, read and described by a thread of their own while the
+ * caller stores those before: both halves take about as long, and a million of them are worth it.
  *
  * Invariants
  *   1. Rows come in the order of the file. A wrong one comes as its error, and reading goes on.

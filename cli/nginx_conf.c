@@ -119,7 +119,8 @@ static const char *number(struct cli *c, int64_t n)
     return s ? s : "";
 }
 
-/* A client of the stream is two connections, and one worker may get all of them; as far as files go. */
+/* A client of the stream is two connections, and one worker may get all of them; as far as
+ * files go. */
 static int64_t connections(const struct conf *conf)
 {
     int64_t wanted = CONNECTIONS_MIN + 2 * conf->stream_clients;

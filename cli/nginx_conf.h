@@ -1,4 +1,5 @@
-/* nginx_conf: the configuration of nginx for one instance, from the template nginx/nginx.conf.in. */
+/* nginx_conf: the configuration of nginx for one instance, from the
+ * template nginx/nginx.conf.in. */
 #ifndef FRESHET_CLI_NGINX_CONF_H
 #define FRESHET_CLI_NGINX_CONF_H
 

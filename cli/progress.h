@@ -3,12 +3,13 @@
  *   checking ━━━━━━━━━━╸───── 12,345/19,495 63 %  0:04 left  12,000 unchanged  300 changed  4,641/s
  *
  * Invariants
- *   1. Only where a person watches: standard error is a terminal that can move its cursor, and standard
- *      output is no pipe, whose reader may be drawing on the same screen.
+ *   1. Only where a person watches: standard error is a terminal that can move its cursor, and
+ *      standard output is no pipe, whose reader may be drawing on the same screen.
  *   2. Never wider than the terminal, drawn at most ten times a second, gone at the end.
  *   3. Quick work shows nothing: the first line comes after PROGRESS_AFTER_MS.
- *   4. It promises nothing while nothing moves: after PROGRESS_STILL_MS without an end, time left and rate
- *      give way to how long it has been waiting (an upstream may ask for seconds of patience).
+ *   4. It promises nothing while nothing moves: after PROGRESS_STILL_MS without an end, time left
+ *      and rate give way to how long it has been waiting (an upstream may ask for seconds
+ *      of patience).
  */
 #ifndef FRESHET_CLI_PROGRESS_H
 #define FRESHET_CLI_PROGRESS_H
@@ -38,8 +39,8 @@ struct progress_note {
 void progress_begin(struct progress *p, const struct cli *c, const char *what, int64_t total);
 /* Cheap when it is not time to draw. */
 void progress_show(struct progress *p, int64_t done, const struct progress_note *notes, size_t n);
-/* The callback of work that tells its total only with its steps; ctx is a struct progress with c and what
- * alone, which begins at the first call. */
+/* The callback of work that tells its total only with its steps; ctx is a struct progress with c
+ * and what alone, which begins at the first call. */
 void progress_watch(void *ctx, int64_t done, int64_t total);
 /* Takes the line away, if there is one: also where nothing ever began. */
 void progress_end(struct progress *p);

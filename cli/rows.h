@@ -1,12 +1,14 @@
 /* rows: the answer of a command that lists something: one JSON document with an array, or a table.
  *
- *   rows_begin ──▶ for each thing: if (r->c->json) fill rows_object(r), else table_cell(&r->table, …)
+ *   rows_begin ──▶ for each thing: if (r->c->json) fill rows_object(r),
+ *                                  else table_cell(&r->table, …)
  *              ──▶ rows_end, which prints and says what to exit with
  *
  * (A `struct listing` is something else: the objects of a foreign index, core/listing.h.)
  *
  * Invariants
- *   1. Nothing is printed before rows_end: a list that breaks off halfway is an error, not a short list.
+ *   1. Nothing is printed before rows_end: a list that breaks off halfway is an error, not a
+ *      short list.
  * Called by the command files. */
 #ifndef FRESHET_CLI_ROWS_H
 #define FRESHET_CLI_ROWS_H
@@ -20,8 +22,9 @@ struct rows {
     yyjson_mut_val *root, *list; /* the document's object, and the array in it */
 };
 
-/* Begins the document {"<key>": []}, or the table. key NULL: the root is for the caller to fill, who
- * calls rows_list when its turn comes, or never. key is a literal, headings are those of table_begin. */
+/* Begins the document {"<key>": []}, or the table. key NULL: the root is for the caller to fill,
+ * who calls rows_list when its turn comes, or never. key is a literal, headings are those
+ * of table_begin. */
 void rows_begin(struct rows *r, struct cli *c, const char *key, const char *headings);
 /* Adds the array "<key>" to the root, which r has. Nothing happens when there is no document. */
 void rows_list(struct rows *r, const char *key);

@@ -1,4 +1,5 @@
-/* source_put: stores declarations (handler/declare.h) as the options say. Called by the source commands. */
+/* source_put: stores declarations (handler/declare.h) as the options say. Called by the
+ * source commands. */
 #include "cli/source_put.h"
 
 #include "api/hook.h"

@@ -19,8 +19,8 @@ MUST_CHECK enum rc source_store(struct cli *c, struct source *s, struct str doc,
 MUST_CHECK enum rc source_check_adapter(const struct source *s, struct err *err);
 /* Is the secret of this name there, and long enough to sign with? Its value is told to nobody. */
 MUST_CHECK enum rc source_secret_usable(struct cli *c, const char *name);
-/* A line for each address of s that has a credential in its query: what is declared stays in the log. Returns how
- * many. */
+/* A line for each address of s that has a credential in its query: what is declared stays in the
+ * log. Returns how many. */
 int source_warn_query(const struct cli *c, const struct source *s);
 /* Declaration and, when it is stored, number and dates as members of a JSON object. */
 yyjson_mut_val *source_json(struct cli *c, yyjson_mut_doc *d, const struct source *s);

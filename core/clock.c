@@ -5,9 +5,10 @@
  *   2. Calendar arithmetic is proleptic Gregorian in UTC and knows no zone, locale or leap second
  *      (a :60 that a text carries is the second after it).
  *   3. Under FRESHET_SEED every process draws the same numbers in the same order.
- *   4. uuid7 of one thread rises strictly as long as at_ms does not fall. Between threads ids of the same
- *      millisecond differ, but in no order: each thread counts for itself.
- * Called from everywhere, by any thread; clock_init and clock_set come before there is a second one. */
+ *   4. uuid7 of one thread rises strictly as long as at_ms does not fall. Between threads ids of
+ *      the same millisecond differ, but in no order: each thread counts for itself.
+ * Called from everywhere, by any thread; clock_init and clock_set come before there is a
+ * second one. */
 #include "core/clock.h"
 
 #include <stdatomic.h>

@@ -41,7 +41,8 @@ void time_to_civil(int64_t ms, int *year, int *month, int *day);
 void rand_bytes(void *p, size_t n);
 /* Uniform in [0, n); n > 0. */
 uint64_t rand_below(uint64_t n);
-/* UUIDv7 text (37 bytes with NUL): time-ordered, so that runs sort by start. Unique in all threads. */
+/* UUIDv7 text (37 bytes with NUL): time-ordered, so that runs sort by start. Unique in
+ * all threads. */
 void uuid7(int64_t at_ms, char out[37]);
 /* The time that it was made for; -1 when it is none. */
 int64_t uuid7_time(const char *uuid);

@@ -31,7 +31,7 @@ enum rc cql2_arg(struct cql2_build *b, struct cql2 *to, struct cql2 *arg)
     return RC_OK;
 }
 
-/* ---- times ------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static bool read_date(struct arena *a, struct str s, int64_t *ret)
 {
@@ -62,7 +62,7 @@ enum rc cql2_interval_end(struct cql2_build *b, struct str s, struct cql2 **ret)
     return cql2_time(b, s, s.n == 10 ? CQL2_DATE : CQL2_TIMESTAMP, ret);
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -113,7 +113,7 @@ bool cql2_is(const struct cql2 *q, const char *name)
     return (q->kind == CQL2_OP || q->kind == CQL2_FUNCTION) && strcmp(q->name, name) == 0;
 }
 
-/* ---- one form --------------------------------------------------------------------------------- */
+/* ---- one form -------------------------------------------------------------------------------- */
 
 static void put_number(struct buf *out, double v)
 {

@@ -1,10 +1,11 @@
 /* cql2: OGC CQL2 filters, from text or JSON to one tree.
  *
- * The whole grammar is read: what a server cannot answer (a function it does not have) is refused by who
- * evaluates (ledger/item_filter.c), with a name, not by the parser as a mistake of syntax.
+ * The whole grammar is read: what a server cannot answer (a function it does not have) is refused
+ * by who evaluates (ledger/item_filter.c), with a name, not by the parser as a mistake of syntax.
  *
  * Invariants
- *   1. Length, depth and number of nodes are bounded; hostile input costs what honest input may cost.
+ *   1. Length, depth and number of nodes are bounded; hostile input costs what honest input
+ *      may cost.
  *   2. The same filter as text and as JSON gives the same tree (cql2_put shows it).
  *   3. Names of operators and of the standard's functions are lower case in the tree.
  * Pure. Called by the api and by tests.
@@ -53,7 +54,7 @@ MUST_CHECK enum rc cql2_from_json(struct arena *a, yyjson_val *v, struct cql2 **
 void cql2_put(struct buf *out, const struct cql2 *q);
 bool cql2_is(const struct cql2 *q, const char *name); /* an OP or FUNCTION of this name */
 
-/* ---- for the two parsers (cql2.c) -------------------------------------------------------------- */
+/* ---- for the two parsers (cql2.c) ------------------------------------------------------------ */
 
 struct cql2_build {
     struct arena *a;

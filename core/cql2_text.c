@@ -3,8 +3,8 @@
  *   or ▸ and ▸ not ▸ predicate (=, LIKE, BETWEEN, IN, IS NULL) ▸ sum ▸ product ▸ power ▸ sign
  *      ▸ value
  *
- * A parenthesis starts at the top again, so that conditions, arithmetic and lists need no look ahead;
- * cql2_check sorts out afterwards what must be true or false. */
+ * A parenthesis starts at the top again, so that conditions, arithmetic and lists need no look
+ * ahead; cql2_check sorts out afterwards what must be true or false. */
 #include "core/cql2.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static enum rc wrong(struct parser *p, const char *wanted)
                    STR_FMT(str_cut(p->t.s, 32)));
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static bool starts_name(char c)
 {
@@ -176,7 +176,7 @@ static enum rc deeper(struct parser *p)
     return RC_OK;
 }
 
-/* ---- the ladder ------------------------------------------------------------------------------- */
+/* ---- the ladder ------------------------------------------------------------------------------ */
 
 static enum rc parse_or(struct parser *p, struct cql2 **ret);
 static enum rc parse_sum(struct parser *p, struct cql2 **ret);
@@ -228,7 +228,7 @@ static enum rc parse_parenthesis(struct parser *p, struct cql2 **ret)
     return RC_OK;
 }
 
-/* ---- geometries ------------------------------------------------------------------------------- */
+/* ---- geometries ------------------------------------------------------------------------------ */
 
 static enum rc wkt_number(struct parser *p, double *ret)
 {
@@ -367,7 +367,7 @@ static enum rc parse_bbox(struct parser *p, struct cql2 **ret)
     return RC_OK;
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* At the parenthesis of DATE('…') or TIMESTAMP('…'). */
 static enum rc parse_instant(struct parser *p, enum cql2_kind kind, struct cql2 **ret)
@@ -488,7 +488,7 @@ static enum rc parse_value(struct parser *p, struct cql2 **ret)
     return wrong(p, "a value");
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* -5 is a number, -x is (-1 * x). */
 static enum rc parse_signed(struct parser *p, struct cql2 **ret)
@@ -554,7 +554,7 @@ static enum rc parse_sum(struct parser *p, struct cql2 **ret)
     return RC_OK;
 }
 
-/* ---- conditions ------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static enum rc parse_between(struct parser *p, struct cql2 *x, struct cql2 **ret)
 {

@@ -4,7 +4,8 @@
  *   1. A quoted field may hold separators, quotes (doubled) and line ends; after its closing quote
  *      only a separator or the end of the record may follow.
  *   2. `at` is the line where the record began, also after fields with line ends in them.
- *   3. A field takes as much memory as it is long: a file of many small ones is not many large ones.
+ *   3. A field takes as much memory as it is long: a file of many small ones is not many
+ *      large ones.
  * Called by the import of sources and by the reader of listings. */
 #include "core/csv.h"
 

@@ -1,8 +1,8 @@
 /* digest: sha256 on OpenSSL's EVP, for bulk work (its assembler is four times as fast as plain C).
  *
  * Invariants
- *   1. The algorithm is fetched once per process, by whichever thread asks first: a fetch costs more
- *      than hashing a short text. It is all that threads share.
+ *   1. The algorithm is fetched once per process, by whichever thread asks first: a fetch costs
+ *      more than hashing a short text. It is all that threads share.
  *   2. There is no "no digest": bytes without identity (I2) must not travel on. OpenSSL refuses
  *      only when it is broken or memory ran out, and then the process ends; a lease or a
  *      transaction that was open is recovered as after any crash.

@@ -14,7 +14,8 @@
 
 #define BLOCK 64 /* of sha256, in bytes */
 
-/* The software implementation cannot fail; a hardware one that does leaves nothing to go on with. */
+/* The software implementation cannot fail; a hardware one that does leaves nothing to go
+ * on with. */
 static void must(int failed)
 {
     if (!failed)

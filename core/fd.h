@@ -15,10 +15,11 @@
 
 void fd_close(int *fd); /* fits CLEANUP; nothing when it is below 0, which it is afterwards */
 
-/* Writes all of it, in as many calls as it takes. When false errno says why, and a part may be written. */
+/* Writes all of it, in as many calls as it takes. When false errno says why, and a part may
+ * be written. */
 MUST_CHECK bool fd_write_all(int fd, struct str bytes);
-/* Fills p[0, n), from where the descriptor stands or from `at`, which does not move it. Returns how many
- * there were, fewer than n when the file ended; -1 and errno when reading failed. */
+/* Fills p[0, n), from where the descriptor stands or from `at`, which does not move it. Returns how
+ * many there were, fewer than n when the file ended; -1 and errno when reading failed. */
 MUST_CHECK ssize_t fd_read_all(int fd, void *p, size_t n);
 MUST_CHECK ssize_t fd_read_all_at(int fd, void *p, size_t n, int64_t at);
 

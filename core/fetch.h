@@ -11,8 +11,9 @@
  * remembers it after the request that taught it has ended:
  *   - at most per_host_rate requests a second, two seconds' worth at once; the rest waits without a
  *     slot.
- *   - Retry-After with 429 or 503 pauses the host for all: requests wait for up to 10 s; beyond they
- *     end at once as DEFERRED, with the time left in retry_after_ms. Not so after fetch_each_alone.
+ *   - Retry-After with 429 or 503 pauses the host for all: requests wait for up to 10 s; beyond
+ *     they end at once as DEFERRED, with the time left in retry_after_ms. Not so
+ *     after fetch_each_alone.
  *   - after breaker_failures failures in a row requests end at once as HOST_DOWN, until one request
  *     in breaker_s (doubled each time, up to 10 min) is answered. What counts as a failure, and the
  *     states, are drawn in fetch_host.c.
@@ -102,9 +103,10 @@ struct fetch_req {
     int64_t quiet_s;        /* > 0: a transfer that stays open; it ends when not a byte came for so
                                long, not by its speed */
     /* Called before the first body byte of each attempt, or at its end when the body is empty; with
-     * quiet_s as soon as the header is complete: forget what came before. res holds status and headers. Return RC_OK to receive the body,
-     * anything else to stop (end STOPPED). Not called where there is no body (HEAD, 304, 204), nor
-     * for redirects and responses that are worth another try. May be NULL. */
+     * quiet_s as soon as the header is complete: forget what came before. res holds status and
+     * headers. Return RC_OK to receive the body, anything else to stop (end STOPPED). Not called
+     * where there is no body (HEAD, 304, 204), nor for redirects and responses that are worth
+     * another try. May be NULL. */
     enum rc (*on_begin)(void *ctx, const struct fetch_res *res);
     enum rc (*on_body)(void *ctx, const void *p, size_t n);  /* NULL: discarded */
     void (*on_done)(void *ctx, const struct fetch_res *res); /* required; may start new requests */
@@ -113,22 +115,22 @@ struct fetch_req {
 
 struct fetch;
 
-/* Reads max_concurrency, per_host, per_host_rate, breaker_*, time-outs, allow_hosts, operator_* from conf, which must
- * outlive the engine. TLS trust: the system bundle, loaded once and shared; SSL_CERT_FILE adds to
- * it (tests use it). */
+/* Reads max_concurrency, per_host, per_host_rate, breaker_*, time-outs, allow_hosts, operator_*
+ * from conf, which must outlive the engine. TLS trust: the system bundle, loaded once and shared;
+ * SSL_CERT_FILE adds to it (tests use it). */
 MUST_CHECK enum rc fetch_new(const struct conf *conf, struct fetch **ret, struct err *err);
 void fetch_free(struct fetch **f); /* ends what is in flight without calling on_done */
 
 /* A host (host:port) is left alone for so long; nothing that is known becomes shorter. */
 MUST_CHECK enum rc fetch_pause(struct fetch *f, const char *host, int64_t ms, struct err *err);
-/* Is told of each pause that a host asks for, when it is longer than FETCH_PAUSE_TOLD_MS. Must not call
- * back in here. */
+/* Is told of each pause that a host asks for, when it is longer than FETCH_PAUSE_TOLD_MS. Must not
+ * call back in here. */
 #define FETCH_PAUSE_TOLD_MS 60000
 typedef void fetch_pause_fn(void *ctx, const char *host, int64_t ms);
 void fetch_on_pause(struct fetch *f, fetch_pause_fn *fn, void *ctx);
-/* For an engine whose requests to one host are those of many who are nothing to each other, each with a
- * limit of its own: a Retry-After is told in the result and pauses no host, and nobody waits for the first
- * answer of a new one. Before the first request. */
+/* For an engine whose requests to one host are those of many who are nothing to each other, each
+ * with a limit of its own: a Retry-After is told in the result and pauses no host, and nobody waits
+ * for the first answer of a new one. Before the first request. */
 void fetch_each_alone(struct fetch *f);
 
 /* May this URL be fetched at all, as far as it alone tells? RC_INVALID or RC_BLOCKED. */

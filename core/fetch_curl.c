@@ -96,7 +96,8 @@ static int on_prereq(void *ctx, char *remote_ip, char *local_ip, int remote_port
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* Whether something that stays open is a stream is told by its header: its first byte may come much later. */
+/* Whether something that stays open is a stream is told by its header: its first byte may come
+ * much later. */
 static bool opens(const struct fetch_slot *s)
 {
     bool bodiless = s->job->method == FETCH_HEAD || s->res.http == 304 || s->res.http == 204;

@@ -2,8 +2,8 @@
  * may still get, since when and how long it wants to be left alone, whether it is up.
  *
  * Three things keep a request from a host besides per_host:
- *   budget    a token bucket: per_host_rate requests a second, two seconds' worth at once. A request
- *             without a token waits.
+ *   budget    a token bucket: per_host_rate requests a second, two seconds' worth at once. A
+ *             request without a token waits.
  *   pause     429 or 503 with Retry-After. Up to FETCH_RETRY_CAP_MS requests wait, beyond they are
  *             refused (DEFERRED): whoever asked can plan better than a queue. An engine may do
  *             without (fetch_each_alone).
@@ -19,14 +19,15 @@
  *
  * A failure is a hop that says something of the host and not of one path: no name, no connection,
  * no TLS, no response header in time, a gateway that says so (502, 504, and 503 without
- * Retry-After). A 404 or 500 is an answer: somebody is at home. Ends that are our own doing (BLOCKED,
- * PIN, STOPPED, limits) say nothing; neither does a HEAD that got its connection and no answer, since
- * some servers hang on HEAD alone, nor a time-out of a hop to which redirects left too little time.
+ * Retry-After). A 404 or 500 is an answer: somebody is at home. Ends that are our own doing
+ * (BLOCKED, PIN, STOPPED, limits) say nothing; neither does a HEAD that got its connection and no
+ * answer, since some servers hang on HEAD alone, nor a time-out of a hop to which redirects left
+ * too little time.
  *
  * Invariants
  *   1. The key is host:port: two ports are two services.
- *   2. A record outlives its jobs, at most FETCH_IDLE_HOSTS_MAX of them; then the oldest goes, those
- *      that refuse last of all.
+ *   2. A record outlives its jobs, at most FETCH_IDLE_HOSTS_MAX of them; then the oldest goes,
+ *      those that refuse last of all.
  *   3. No job waits at a host that refuses.
  *   4. A pause never becomes shorter: no answer and no end of a job takes it back.
  */

@@ -13,7 +13,8 @@ bool fetch_ip_public(const char *ip);
 bool fetch_url_has_user(const char *url);
 /* Ends text before its first byte that is not UTF-8, such as half a character at a buffer's end. */
 void fetch_text_cut(char *text);
-/* Full jitter: anything up to base_ms doubled attempt - 1 times, capped; retry_after_ms at least. */
+/* Full jitter: anything up to base_ms doubled attempt - 1 times, capped; retry_after_ms
+ * at least. */
 int64_t fetch_retry_pause(int attempt, int64_t base_ms, int64_t retry_after_ms);
 
 #endif

@@ -1,16 +1,17 @@
 /* fetch_poll: epoll under libcurl's multi interface.
  *
- * A request takes a connection from libcurl's cache and puts it back: libcurl stops watching the socket and
- * starts again with the next request. Telling epoll of each would be two system calls a request, so a
- * socket stays where it is, and only an event that nobody wants takes it out.
+ * A request takes a connection from libcurl's cache and puts it back: libcurl stops watching the
+ * socket and starts again with the next request. Telling epoll of each would be two system calls a
+ * request, so a socket stays where it is, and only an event that nobody wants takes it out.
  *
  *   on_opensocket ─▶ ours ─(wanted)─▶ in epoll ─(not wanted, an event)─▶ out of epoll ─▶ ...
  *                     └───────────────── on_closesocket ◀────────────────────┘
  *
  * Invariants
- *   1. What is remembered of a descriptor ends when it is closed: the kernel drops it from epoll then, and
- *      the next socket may have its number.
- *   2. Descriptors that libcurl makes by itself (its resolver's) are not remembered: epoll is told all.
+ *   1. What is remembered of a descriptor ends when it is closed: the kernel drops it from epoll
+ *      then, and the next socket may have its number.
+ *   2. Descriptors that libcurl makes by itself (its resolver's) are not remembered: epoll is
+ *      told all.
  *   3. A socket that nobody wants wakes the loop at most once.
  */
 #include <errno.h>
@@ -109,7 +110,8 @@ void fetch_timer(struct fetch *f)
     curl_multi_socket_action(f->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
-/* Most often the end of a connection that waits in the cache; libcurl finds it when it looks there. */
+/* Most often the end of a connection that waits in the cache; libcurl finds it when it
+ * looks there. */
 static bool is_unwanted(struct fetch *f, int fd)
 {
     struct fetch_fd *e = find(f, fd);

@@ -150,7 +150,7 @@ enum rc fetch_url_resolve(const char *base, const char *location, char ret[FETCH
     return RC_OK;
 }
 
-/* ---- for whoever reads URLs in documents ------------------------------------------------------ */
+/* ---- for whoever reads URLs in documents ----------------------------------------------------- */
 
 enum rc fetch_url_join(const char *base, const char *ref, char ret[FETCH_URL_MAX], struct err *err)
 {

@@ -16,7 +16,8 @@
 MUST_CHECK enum rc file_read(const char *path, struct buf *out, struct err *err);
 /* The mode of an existing file stays; a new one gets `mode`. A symbolic link is followed. */
 MUST_CHECK enum rc file_replace(const char *path, struct str text, unsigned mode, struct err *err);
-/* The folder with all that is in it; a symbolic link goes as itself. RC_OK when nothing is there. */
+/* The folder with all that is in it; a symbolic link goes as itself. RC_OK when nothing
+ * is there. */
 MUST_CHECK enum rc file_remove_tree(const char *path, struct err *err);
 
 #endif

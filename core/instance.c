@@ -2,7 +2,8 @@
  *
  * Invariants
  *   1. dir is absolute and has no links in it, so a later chdir or a moved link changes nothing.
- *   2. (I12) A secret's value goes to the caller's arena and nowhere else: no error, no log holds it.
+ *   2. (I12) A secret's value goes to the caller's arena and nowhere else: no error, no log
+ *      holds it.
  *   3. A secret's name is a slug: it cannot leave secrets/.
  * Called by every program at its start, and by whoever sends a header that is a secret. */
 #include "core/instance.h"

@@ -22,8 +22,8 @@ MUST_CHECK enum rc instance_load(struct arena *a, const char *dir, struct instan
                                  struct err *err);
 /* dir/relative, arena memory, NULL when memory ran out. */
 char *instance_path(struct arena *a, const struct instance *i, const char *relative);
-/* What stands in front of links: the setting public_base_url, else where `freshet up` listens. Without a
- * slash at its end; arena memory. */
+/* What stands in front of links: the setting public_base_url, else where `freshet up` listens.
+ * Without a slash at its end; arena memory. */
 struct str instance_base(struct arena *a, const struct instance *i);
 /* Value of the file secrets/<name>, without a newline at its end, or of the environment variable
  * FRESHET_SECRET_<NAME>. RC_NOT_FOUND names the secret, never its value. */

@@ -81,8 +81,8 @@ MUST_CHECK enum rc json_doc_rc(const yyjson_mut_doc *d);
 #define JSON_PRETTY 1u
 MUST_CHECK enum rc json_write(struct arena *a, const yyjson_mut_doc *d, unsigned flags,
                               struct str *ret, struct err *err);
-/* The document as json_parse would give it back, without the text between: for values that were checked
- * before, as nothing is looked at here. Arena memory; NULL when that ran out. */
+/* The document as json_parse would give it back, without the text between: for values that were
+ * checked before, as nothing is looked at here. Arena memory; NULL when that ran out. */
 yyjson_val *json_fixed(struct arena *a, yyjson_mut_doc *d);
 /* RFC 8785 canonical form of a parsed value, appended to out. */
 MUST_CHECK enum rc json_canon(struct buf *out, yyjson_val *v, struct err *err);

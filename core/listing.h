@@ -49,14 +49,15 @@ void listing_init(struct listing *l, struct arena *a);
  * key) for what breaks invariant 4, RC_TOO_LARGE beyond LISTING_MAX, RC_NOMEM. */
 MUST_CHECK enum rc listing_add(struct listing *l, const struct listing_entry *e, struct err *err);
 /* Sorts. The same entry twice counts once; two under one key that are not alike in everything are
- * RC_INVALID. Until then, and after RC_INVALID, only listing_add and listing_close may be called. */
+ * RC_INVALID. Until then, and after RC_INVALID, only listing_add and listing_close may
+ * be called. */
 MUST_CHECK enum rc listing_close(struct listing *l, struct err *err);
-/* The canonical form of a closed listing, appended to out (LISTING_BYTES_MAX is room enough for what
- * can be read again). On failure out holds a part: throw it away. */
+/* The canonical form of a closed listing, appended to out (LISTING_BYTES_MAX is room enough for
+ * what can be read again). On failure out holds a part: throw it away. */
 MUST_CHECK enum rc listing_write(const struct listing *l, struct buf *out, struct err *err);
-/* Reads the canonical form, or any JSON of that shape: only `entries`, and in these key and url, must
- * be there. RC_CORRUPT when there is a checksum or a count and it is not theirs. The result is
- * closed. */
+/* Reads the canonical form, or any JSON of that shape: only `entries`, and in these key and url,
+ * must be there. RC_CORRUPT when there is a checksum or a count and it is not theirs. The result
+ * is closed. */
 MUST_CHECK enum rc listing_read(struct arena *a, struct str text, struct listing *ret,
                                 struct err *err);
 

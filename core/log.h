@@ -3,17 +3,18 @@
  *   log_event(LOG_INFO, "run.promoted", LOG_S("run", id), LOG_I("bytes", n));
  *   {"at":"…","level":"info","code":"run.promoted","proc":"handler","pid":47,"run":"…","bytes":12}
  *
- * Whoever returns an error does not log it as well: the caller does, once. So programs log, and of the
- * rooms only code that has nobody to tell: what goes on after a failure, what answers a stranger who
- * may not be told, what watches (streams, children, workers), and what ends the process at once.
+ * Whoever returns an error does not log it as well: the caller does, once. So programs log, and of
+ * the rooms only code that has nobody to tell: what goes on after a failure, what answers a
+ * stranger who may not be told, what watches (streams, children, workers), and what ends the
+ * process at once.
  *
  * Invariants
  *   1. A line is one write(2), so that lines of several processes do not mix.
  *   2. Nothing withheld is logged (I8): sources are named through source_log_name()
  *      (ledger/source.h), which gives a number instead of an id where the level asks for it.
  *   3. Values are cut at 400 bytes and made valid UTF-8.
- *   4. Any thread may log, as the committer's does from inside the ledger; log_open and log_level_min
- *      are for the start, before there is a second one.
+ *   4. Any thread may log, as the committer's does from inside the ledger; log_open and
+ *      log_level_min are for the start, before there is a second one.
  */
 #ifndef FRESHET_CORE_LOG_H
 #define FRESHET_CORE_LOG_H

@@ -1,5 +1,5 @@
-/* place: building, reading GeoJSON, meeting a box. Parts lie in one list; a polygon is a ring and the
- * holes after it, and a position is inside when a ray crosses an odd number of their edges. */
+/* place: building, reading GeoJSON, meeting a box. Parts lie in one list; a polygon is a ring and
+ * the holes after it, and a position is inside when a ray crosses an odd number of their edges. */
 #include "core/place.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ enum rc place_done(struct place *g, struct err *err)
     return RC_OK;
 }
 
-/* ---- GeoJSON ---------------------------------------------------------------------------------- */
+/* ---- GeoJSON --------------------------------------------------------------------------------- */
 
 static enum rc add_position(struct arena *a, struct place *g, yyjson_val *v, struct err *err)
 {
@@ -184,7 +184,7 @@ enum rc place_from_json(struct arena *a, yyjson_val *v, struct place **ret, stru
     return RC_OK;
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static enum rc add_box(struct arena *a, struct place *g, double w, double s, double e, double n,
                        struct err *err)
@@ -227,7 +227,7 @@ enum rc place_from_bbox(struct arena *a, const double *v, size_t n, struct place
     return RC_OK;
 }
 
-/* ---- meeting ---------------------------------------------------------------------------------- */
+/* ---- meeting --------------------------------------------------------------------------------- */
 
 static bool in_box(const double *p, const double b[4])
 {
@@ -240,7 +240,8 @@ static double side(const double *a, const double *b, double x, double y)
     return (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]);
 }
 
-/* A segment misses a box when both ends lie beyond one of its edges, or all corners lie on one side. */
+/* A segment misses a box when both ends lie beyond one of its edges, or all corners lie on
+ * one side. */
 static bool segment_meets(const double *p, const double *q, const double b[4])
 {
     if (fmax(p[0], q[0]) < b[0] || fmin(p[0], q[0]) > b[2] || fmax(p[1], q[1]) < b[1] ||

@@ -1,5 +1,5 @@
-/* place: a geometry as clients send it (GeoJSON, WKT, a box), and whether it meets a box. Plane geometry
- * in degrees; heights are read and not used.
+/* place: a geometry as clients send it (GeoJSON, WKT, a box), and whether it meets a box. Plane
+ * geometry in degrees; heights are read and not used.
  *
  * Invariants
  *   1. Positions are finite; there is at least one and at most PLACE_POSITIONS_MAX.

@@ -25,8 +25,9 @@ enum rc {
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
-/* Cleanup attribute for handles: `CLEANUP(file_close) FILE *f = NULL;`. The variable needs a value from the
- * start, for every way out releases it: tests/00-arch looks. A buf and an arena may be {0}. */
+/* Cleanup attribute for handles: `CLEANUP(file_close) FILE *f = NULL;`. The variable needs a value
+ * from the start, for every way out releases it: tests/00-arch looks. A buf and an arena may
+ * be {0}. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /* Returns from the calling function when x failed. */

@@ -1,5 +1,5 @@
-/* rsa: RSA signatures on mbedTLS (invariants in rsa.h). Keys are read anew for each signature: that is a
- * twentieth of the check itself, and leaves nothing to be kept or to grow old.
+/* rsa: RSA signatures on mbedTLS (invariants in rsa.h). Keys are read anew for each signature: that
+ * is a twentieth of the check itself, and leaves nothing to be kept or to grow old.
  * Called by api (intake). */
 #include "core/rsa.h"
 
@@ -89,7 +89,7 @@ void rsa_decoy(void)
                              STR(""), (struct str){sig, sizeof sig}, &ignored);
 }
 
-/* ---- PEM --------------------------------------------------------------------------------------- */
+/* ---- PEM ------------------------------------------------------------------------------------- */
 
 static enum rc weigh_pk(const mbedtls_pk_context *pk, const struct check *c, struct err *err)
 {
@@ -137,8 +137,8 @@ static enum rc weigh_certificate(const unsigned char *der, size_t n, int64_t now
     return rc;
 }
 
-/* Labels of the blocks that are read. mbedtls_pem_read_buffer finds the first block of a label, so the
- * text is cut at each end first. */
+/* Labels of the blocks that are read. mbedtls_pem_read_buffer finds the first block of a label, so
+ * the text is cut at each end first. */
 static enum rc weigh_block(const char *block, int64_t now, const struct check *c, struct err *err)
 {
     bool certificate = strstr(block, "-----BEGIN CERTIFICATE-----") != NULL;
@@ -167,7 +167,8 @@ static char *block_end(char *text)
     return close ? close + 5 : NULL;
 }
 
-/* Tries each block. When none fits, a key that could have is what is told of, else the first fault. */
+/* Tries each block. When none fits, a key that could have is what is told of, else the
+ * first fault. */
 static enum rc weigh_blocks(char *text, int64_t now, const struct check *c, struct err *err)
 {
     struct err told = {0}, why = {0};

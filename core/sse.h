@@ -10,8 +10,8 @@
  *   4. last_id can stand in a header line. An id that is too long or holds control characters
  *      is not remembered: the one before it asks for a little more, and loses nothing.
  *
- * Called by whoever holds such a connection open. Bytes are handed on as they came: what is not UTF-8
- * is not replaced.
+ * Called by whoever holds such a connection open. Bytes are handed on as they came: what is not
+ * UTF-8 is not replaced.
  */
 #ifndef FRESHET_CORE_SSE_H
 #define FRESHET_CORE_SSE_H

@@ -381,8 +381,8 @@ static enum rc add(struct detect *d, int64_t src_no, const char *due_because, in
     return RC_OK;
 }
 
-/* Has the host of this source its share? Those that ended wait for us, not for it: they do not count.
- * While less than half is open nobody can, and nothing is read. */
+/* Has the host of this source its share? Those that ended wait for us, not for it: they do not
+ * count. While less than half is open nobody can, and nothing is read. */
 static enum rc is_host_full(struct detect *d, int64_t src_no, bool *ret, struct err *err)
 {
     size_t share = room_beside(d, d->n_open);
@@ -493,8 +493,8 @@ static void take_back(struct detect *d)
     d->ended_since = clock_mono();
 }
 
-/* Whoever has to wait for the committer could have read some sources by itself, so it is asked for fewer; else
- * for more. */
+/* Whoever has to wait for the committer could have read some sources by itself, so it is asked for
+ * fewer; else for more. */
 static bool take_batch(struct detect *d, bool wait, enum rc *ret_rc, struct err *err)
 {
     bool done = committer_take(d->committer, false, ret_rc, err);
@@ -560,8 +560,8 @@ static bool is_batch_due(const struct detect *d)
     return d->n_ended > 0 && batch_wait(d) == 0;
 }
 
-/* A batch is given away at the beginning: by then the caller has added what follows, so that what comes
- * after that can be read meanwhile. */
+/* A batch is given away at the beginning: by then the caller has added what follows, so that what
+ * comes after that can be read meanwhile. */
 enum rc detect_drive(struct detect *d, int wait_ms, size_t *ret_open, struct err *err)
 {
     if (d->n_given == 0 && is_batch_due(d))

@@ -34,7 +34,8 @@ struct verdict verdict_again(struct ask next)
     return (struct verdict){.again = true, .next = next};
 }
 
-/* Below HTTP. A body cut short or beyond the limit did arrive: it is the wrong shape, not silence. */
+/* Below HTTP. A body cut short or beyond the limit did arrive: it is the wrong shape,
+ * not silence. */
 static enum outcome outcome_of_end(const struct fetch_res *res)
 {
     switch (res->end) {
@@ -80,8 +81,8 @@ struct verdict verdict_failure(const struct fetch_res *res)
     return verdict_of(o, "HTTP %d", res->http);
 }
 
-/* In a row: another failure between two sightings leaves it open whether it was there meanwhile. Once a
- * deletion is told the count only says that there was one. */
+/* In a row: another failure between two sightings leaves it open whether it was there meanwhile.
+ * Once a deletion is told the count only says that there was one. */
 static void settle_gone(struct check_state *st, enum outcome o, int64_t now)
 {
     if (o == OUTCOME_gone) {

@@ -210,7 +210,8 @@ static struct verdict judge_304(struct check_state *st, const struct answer *a, 
     return verdict_of(OUTCOME_not_modified, "HTTP 304 to %s", a->ask.head ? "HEAD" : "GET");
 }
 
-/* Does a 200 to HEAD prove that the version is the one we have? A date does not, whatever the length. */
+/* Does a 200 to HEAD prove that the version is the one we have? A date does not, whatever
+ * the length. */
 static bool head_same(const struct check_state *st, const struct answer *a)
 {
     struct str etag = etag_of(a->res);

@@ -44,8 +44,8 @@ struct ask etag_ask(const struct check_state *st, int64_t now); /* when no audit
 struct ask etag_plan(const struct check_state *st, const struct conf *conf, int64_t now);
 struct verdict etag_judge(struct check_state *st, const struct answer *a, int64_t now);
 
-/* Why its ETag is not used: "flapping" (it moves without the bytes), "constant" (they move without it);
- * NULL when it is. */
+/* Why its ETag is not used: "flapping" (it moves without the bytes), "constant" (they move without
+ * it); NULL when it is. */
 const char *etag_doubt(const struct check_state *st);
 
 #endif

@@ -1,8 +1,8 @@
 /* headers: what a source declares to be sent with each request.
  *
  * Invariants
- *   1. Secrets go to the source's own origin only, are resolved for each request, live in the arena of
- *      the caller and nowhere else (I12).
+ *   1. Secrets go to the source's own origin only, are resolved for each request, live in the arena
+ *      of the caller and nowhere else (I12).
  *
  * Called by look.c and streams.c.
  */

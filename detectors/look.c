@@ -11,7 +11,7 @@
 #define IGNORED_MAX 65536 /* of an error page, read so that the connection stays */
 #define LOOK_HEADERS_MAX (SOURCE_HEADERS_MAX + 2)
 
-/* ---- one after the other ---------------------------------------------------------------------- */
+/* ---- one after the other --------------------------------------------------------------------- */
 
 struct look *look_new(const struct look_env *env)
 {
@@ -109,7 +109,8 @@ static bool confirm_gone(const struct source *s, struct check_state *st, int64_t
     return true;
 }
 
-/* The host asked to be left alone, or did not answer others: what was known of the source still is. */
+/* The host asked to be left alone, or did not answer others: what was known of the source
+ * still is. */
 static bool is_spared(const struct check_result *r, const struct fetch_res *res)
 {
     return r->attempts == 0 && res && (res->end == FETCH_DEFERRED || res->end == FETCH_HOST_DOWN);
@@ -280,8 +281,8 @@ static void on_done(void *ctx, const struct fetch_res *res)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Either of two forms of the same content will do. HEAD tells which one it is anyway, so only a GET, whose
- * body is the cost, asks by a list: not every server reads one. */
+/* Either of two forms of the same content will do. HEAD tells which one it is anyway, so only a
+ * GET, whose body is the cost, asks by a list: not every server reads one. */
 static const char *tags_of(struct look *k)
 {
     const struct check_state *st = &k->result.state;

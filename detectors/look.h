@@ -27,8 +27,8 @@ typedef void look_ended_fn(void *ctx, struct look *k);
 struct look_step;
 typedef void look_trace_fn(void *ctx, const struct look_step *s);
 
-/* One request, told twice to whoever wants to see it: when it is sent (req), and when its answer was
- * judged (res, verdict). Header values may be secrets: those are marked. */
+/* One request, told twice to whoever wants to see it: when it is sent (req), and when its answer
+ * was judged (res, verdict). Header values may be secrets: those are marked. */
 struct look_step {
     const struct ask *ask;
     const struct fetch_req *req;

@@ -8,11 +8,13 @@
  *   2. SIGTERM and SIGINT: no new checks; those under way get STOP_GRACE_MS to end, what has ended
  *      is committed, the rest is abandoned and stays due.
  *   3. A slow host delays only its own sources (detect.h 5, struct walk).
- *   4. While the inbox is full (inbox_max) no check is begun; what is due stays due. The log says so
- *      (scheduler.paused, scheduler.resumed), and so does the sign of life "full".
- *   5. A clock that was ahead once costs no look: what was looked at in the future is due (scheduler.clock).
- *   6. A ledger that cannot be written ends the process: the supervisor starts a new one. One that is
- *      busy, and memory that ran out, are met again after REST_MS; what is under way goes on meanwhile.
+ *   4. While the inbox is full (inbox_max) no check is begun; what is due stays due. The log says
+ *      so (scheduler.paused, scheduler.resumed), and so does the sign of life "full".
+ *   5. A clock that was ahead once costs no look: what was looked at in the future is
+ *      due (scheduler.clock).
+ *   6. A ledger that cannot be written ends the process: the supervisor starts a new one. One that
+ *      is busy, and memory that ran out, are met again after REST_MS; what is under way goes
+ *      on meanwhile.
  */
 #include <poll.h>
 #include "core/clock.h"
@@ -72,7 +74,8 @@ static const struct daemon self = {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* Details may name hosts and sizes tell of content: those of withheld sources stay in the ledger. */
+/* Details may name hosts and sizes tell of content: those of withheld sources stay in
+ * the ledger. */
 static void tell_check(const struct source *s, const struct check_result *r)
 {
     char name[SOURCE_LOG_NAME_MAX];

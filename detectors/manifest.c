@@ -53,8 +53,8 @@ static struct verdict refused(const struct memo *m, const struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The cursor holds the language of the last listing, the number of its entries, and how many of them
- * are blind, if any: "s3 1200 37". */
+/* The cursor holds the language of the last listing, the number of its entries, and how many of
+ * them are blind, if any: "s3 1200 37". */
 static void put_cursor(struct check_state *st, const struct memo *m, size_t blind)
 {
     int n = snprintf(st->cursor, sizeof st->cursor, "%s %zu", manifest_format_name(m->format),
@@ -163,9 +163,9 @@ static void digest_keys(const struct listing *l, struct sha256 *ret)
     buf_release(&b);
 }
 
-/* Entries that go while pages are read shift others over the edge of a page, where nobody sees them: news
- * from several pages counts when two readings in a row name the same entries. Pages of S3 begin behind
- * a key, and shift nothing. repeated: an entry was on two pages. */
+/* Entries that go while pages are read shift others over the edge of a page, where nobody sees
+ * them: news from several pages counts when two readings in a row name the same entries. Pages of
+ * S3 begin behind a key, and shift nothing. repeated: an entry was on two pages. */
 static bool is_believed(const struct check_state *st, struct memo *m, struct str content,
                         bool repeated)
 {

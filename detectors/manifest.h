@@ -13,10 +13,11 @@
  *   4. A listing that has lost more than nine of ten entries since the last time is wrong_shape: it
  *      must not delete everything. One in another language than the last time is, too, unless
  *      manifest.format says which.
- *   5. News from several pages counts when two readings in a row name the same entries (not S3's: its
- *      pages begin behind a key): what shifts over the edge of a page while they are read is not gone.
- *   6. An entry of which the listing tells nothing but the name is counted (manifest_blind): when its bytes
- *      change, nobody notices here.
+ *   5. News from several pages counts when two readings in a row name the same entries (not S3's:
+ *      its pages begin behind a key): what shifts over the edge of a page while they are read is
+ *      not gone.
+ *   6. An entry of which the listing tells nothing but the name is counted (manifest_blind): when
+ *      its bytes change, nobody notices here.
  *   7. The next page is of the origin that the source names, which its headers are meant for.
  */
 #ifndef FRESHET_DETECTORS_MANIFEST_H

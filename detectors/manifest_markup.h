@@ -1,4 +1,5 @@
-/* manifest_markup: a pull scanner for the little of XML and HTML that listings are written in. Pure.
+/* manifest_markup: a pull scanner for the little of XML and HTML that listings are written
+ * in. Pure.
  *
  * It knows tags, attributes, text, comments, CDATA and references to characters. It knows no
  * document types, no entities of their own and nothing external; it takes no memory and never
@@ -6,9 +7,9 @@
  *
  * Invariants
  *   1. Every token is a part of the text; each call moves on, so the scan ends.
- *   2. As XML, what is not well-formed, or declares a document type, is MARKUP_BROKEN; as HTML only a
- *      tag or an aside without an end is. Other slips of HTML are
- *      text; what stands in script and style is skipped.
+ *   2. As XML, what is not well-formed, or declares a document type, is MARKUP_BROKEN; as HTML only
+ *      a tag or an aside without an end is. Other slips of HTML are text; what stands in script and
+ *      style is skipped.
  */
 #ifndef FRESHET_DETECTORS_MANIFEST_MARKUP_H
 #define FRESHET_DETECTORS_MANIFEST_MARKUP_H

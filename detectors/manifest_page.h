@@ -8,11 +8,11 @@
  *          the date and size that stand behind them
  *
  * Invariants
- *   1. A page is read as a whole or refused: no entry is left out because it could not be read. What
- *      is left out is said: folders (a key that ends in a slash), keys that include/exclude rule
- *      out, and on an HTML page links that lead elsewhere, up, or carry a query (sorting).
- *      A page that may be cut off is refused: markup that is open at its end, and, where the response did
- *      not tell its length, a table without a last newline.
+ *   1. A page is read as a whole or refused: no entry is left out because it could not be read.
+ *      What is left out is said: folders (a key that ends in a slash), keys that include/exclude
+ *      rule out, and on an HTML page links that lead elsewhere, up, or carry a query (sorting). A
+ *      page that may be cut off is refused: markup that is open at its end, and, where the response
+ *      did not tell its length, a table without a last newline.
  *   2. A page that says there is more, but not where, is refused.
  *   3. Sizes that are not exact ("1.2K"), and digests that are no sha256, tell versions apart too:
  *      they are kept as `version` when nothing else is.
@@ -47,7 +47,7 @@ struct manifest_page {
 /* RC_INVALID or RC_TOO_LARGE: it cannot be what it should be. On failure `to` holds a part. */
 MUST_CHECK enum rc manifest_page_read(struct manifest_page *p, struct err *err);
 
-/* ---- for the readers -------------------------------------------------------------------------- */
+/* ---- for the readers ------------------------------------------------------------------------- */
 
 /* The facts as they stand in the page; NULL or "" when not told. */
 struct manifest_item {

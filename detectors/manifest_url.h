@@ -12,8 +12,8 @@ char *manifest_url_folder(struct arena *a, const char *url);
 char *manifest_url_bucket(struct arena *a, const char *url);
 /* A key as a path: all but letters, digits, -._~ and slashes is percent-encoded. */
 char *manifest_url_encode(struct arena *a, const char *key);
-/* %41 becomes A; with plus, + becomes a space. What would be NUL, or is no pair of hex digits, stays
- * as it is. */
+/* %41 becomes A; with plus, + becomes a space. What would be NUL, or is no pair of hex digits,
+ * stays as it is. */
 char *manifest_url_decode(struct arena *a, struct str text, bool plus);
 /* The URL with this one value of the query parameter `name`; all others stay as they are. */
 char *manifest_url_with(struct arena *a, const char *url, const char *name, const char *value);

@@ -75,8 +75,8 @@ static enum rc collect(void *ctx, int64_t src_no, int64_t due_at, struct err *er
     return RC_OK;
 }
 
-/* Numbers only, but where the order is for a kind of trigger: a declaration that cannot be read is its
- * own check's trouble. */
+/* Numbers only, but where the order is for a kind of trigger: a declaration that cannot be read is
+ * its own check's trouble. */
 static enum rc read_page(struct orders *o, int trigger, struct page *p, struct err *err)
 {
     size_t kept = 0;
@@ -162,7 +162,8 @@ struct same_url {
     int64_t first_no;
 };
 
-/* All public ones: how many an order means is told to whoever gave it, who may not know of others (I8). */
+/* All public ones: how many an order means is told to whoever gave it, who may not know of
+ * others (I8). */
 static enum rc want_open(void *ctx, const struct source *s, struct err *err)
 {
     struct same_url *w = ctx;
@@ -262,8 +263,8 @@ static size_t run_length(const struct order *w, const struct detect *d)
     return n;
 }
 
-/* Offers some, from `at` on. Those that have to wait for their host or for another check of theirs stay
- * and are passed by. *ret_more: going on makes sense. */
+/* Offers some, from `at` on. Those that have to wait for their host or for another check of theirs
+ * stay and are passed by. *ret_more: going on makes sense. */
 static enum rc feed_some(struct order *w, struct detect *d, bool *ret_more, struct err *err)
 {
     size_t gone = 0, full = 0, run = run_length(w, d);

@@ -9,8 +9,9 @@
  *   1. An order is done only after every check of it is committed.
  *   2. Two checks of one source never run at once: the order waits for the one under way.
  *   3. An order that a scheduler left behind is started anew by the next one.
- *   4. Sources that have to wait for a slow host delay no others of their order, as long as they are fewer
- *      than WAITING_MAX. A declaration that cannot be read delays nobody: its check fails by itself.
+ *   4. Sources that have to wait for a slow host delay no others of their order, as long as they
+ *      are fewer than WAITING_MAX. A declaration that cannot be read delays nobody: its check fails
+ *      by itself.
  */
 #ifndef FRESHET_DETECTORS_ORDERS_H
 #define FRESHET_DETECTORS_ORDERS_H

@@ -1,9 +1,9 @@
-/* pauses: what hosts have asked for ("come back in an hour") outlives the process that was told. Owned by
- * detect.c. Breakers are not kept: whoever is down is found out again by a few requests.
+/* pauses: what hosts have asked for ("come back in an hour") outlives the process that was told.
+ * Owned by detect.c. Breakers are not kept: whoever is down is found out again by a few requests.
  *
  * Invariants
- *   1. A pause beyond FETCH_PAUSE_TOLD_MS is in the ledger soon after it was heard, for every process
- *      that starts before it is over; it never becomes shorter.
+ *   1. A pause beyond FETCH_PAUSE_TOLD_MS is in the ledger soon after it was heard, for every
+ *      process that starts before it is over; it never becomes shorter.
  */
 #ifndef FRESHET_DETECTORS_PAUSES_H
 #define FRESHET_DETECTORS_PAUSES_H

@@ -14,8 +14,8 @@
  *   2. A probe that is gone (404, 410) says nothing about the data: the data is asked itself. Other
  *      failures of the probe are failures of the check.
  *   3. A value that moved is believed more than a validator: the data is read, nothing conditional.
- *   4. Where layers are numbered, numbers are reused: probe.expect names a value that must be there,
- *      else the probe is about something else.
+ *   4. Where layers are numbered, numbers are reused: probe.expect names a value that must be
+ *      there, else the probe is about something else.
  */
 #ifndef FRESHET_DETECTORS_PROBE_H
 #define FRESHET_DETECTORS_PROBE_H

@@ -25,8 +25,8 @@ enum shape {
 /* What to expect: by the declared media type, else by the end of the URL's path, else by the
  * Content-Type of the response. Each may be "". */
 enum shape shape_expected(const char *media_type, const char *url, const char *content_type);
-/* The same where something was seen of the source: that stands before the Content-Type, which an error
- * page brings along. seen: what shape_seen said, or "". */
+/* The same where something was seen of the source: that stands before the Content-Type, which an
+ * error page brings along. seen: what shape_seen said, or "". */
 enum shape shape_expected_again(const char *media_type, const char *url, const char *content_type,
                                 const char *seen);
 /* Of a media type alone. */
@@ -55,7 +55,8 @@ const char *shape_wrong(enum shape expected, const struct shape_view *v);
 /* The same for a text that is there as a whole. */
 const char *shape_wrong_text(enum shape expected, struct str text);
 
-/* How these bytes are remembered: the name of a shape, "geojson", or "other" for what is no web page. */
+/* How these bytes are remembered: the name of a shape, "geojson", or "other" for what is no
+ * web page. */
 const char *shape_seen(enum shape expected, const struct shape_view *v);
 #define SHAPE_SEEN_OTHER "other"
 #define SHAPE_SEEN_GEOJSON "geojson"

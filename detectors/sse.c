@@ -2,9 +2,9 @@
  * here is what a look at the data does, whoever wanted it: an event, the calendar or a person.
  *
  * Invariants
- *   1. The cursor is the id of the newest event that came before the look began. It moves only with an
- *      outcome that is no failure, so that what an event told is committed with its candidate (I3),
- *      and is told again after a restart when it was not.
+ *   1. The cursor is the id of the newest event that came before the look began. It moves only with
+ *      an outcome that is no failure, so that what an event told is committed with its candidate
+ *      (I3), and is told again after a restart when it was not.
  *   2. Events decide how many looks there are, so their number brings one audit a day at most.
  */
 #include "detectors/etag.h"

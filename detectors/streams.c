@@ -197,7 +197,8 @@ static enum rc start(struct stream *s, struct err *err)
     return fetch_start(s->all->fetch, &req, err);
 }
 
-/* A declaration that cannot be read, or a secret that is not there: the stream is down, and says why. */
+/* A declaration that cannot be read, or a secret that is not there: the stream is down, and
+ * says why. */
 static void connect_stream(struct stream *s)
 {
     struct err err;

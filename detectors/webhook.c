@@ -1,6 +1,7 @@
-/* webhook: a source whose provider tells by signed deliveries to /hooks (api/hooks.h). What is told goes to the
- * handler by itself; here is what a look at the data does, whoever wanted it: a gap in what was told, a
- * sweep, the calendar or a person. Without triggers there are only sweeps (window.h). */
+/* webhook: a source whose provider tells by signed deliveries to /hooks (api/hooks.h). What is told
+ * goes to the handler by itself; here is what a look at the data does, whoever wanted it: a gap in
+ * what was told, a sweep, the calendar or a person. Without triggers there are only
+ * sweeps (window.h). */
 #include "detectors/etag.h"
 
 static struct ask plan(const struct source *s, const struct check_state *st,

@@ -125,7 +125,8 @@ static void want_opening(struct plan *p, const struct trigger *t)
     p->late |= p->now >= w.closes || p->now - w.opens > cadence_s(p->s, t) * 1000;
 }
 
-/* Shortly before a window closes, early enough to be done in time; -1 when the last look will do. */
+/* Shortly before a window closes, early enough to be done in time; -1 when the last look
+ * will do. */
 static int64_t closing_look(const struct plan *p, int64_t base_ms, int64_t closes)
 {
     int64_t from = closes - 2 * jitter_room(base_ms);

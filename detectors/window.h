@@ -16,9 +16,9 @@
  * poll_interval_s takes the place of every cadence. The soonest of all counts; a window that has
  * opened since the last look gives the reason, whatever else is due as well. A source with nothing
  * but manual triggers is never due by itself, and neither is one whose last window is over and that
- * has no sweep. An entry of a listing is due by itself as long as its looks fail, whatever its triggers:
- * its listing will not name it again as news; so is a source with an
- * adapter, which is not told again; one that its listing no longer names never is.
+ * has no sweep. An entry of a listing is due by itself as long as its looks fail, whatever its
+ * triggers: its listing will not name it again as news; so is a source with an adapter, which is
+ * not told again; one that its listing no longer names never is.
  *
  * The cadence is stretched by a quarter after each look that found nothing new, up to
  * max_interval_s of the source; 0, the default, means that it is kept as declared. A change, the
@@ -33,8 +33,8 @@
  *   3. Every window gets a look at its opening, or as soon as someone looks again; and while looks
  *      succeed the last one in a window is not more than a cadence (unstretched) before its close.
  *   4. After failures the wait doubles from WINDOW_RETRY_S, its upper half being jitter: inside a
- *      window up to WINDOW_BACKOFF_MAX cadences and never more than a day, outside up to sweep_days;
- *      never past the opening of a window. A failure never brings a date of never.
+ *      window up to WINDOW_BACKOFF_MAX cadences and never more than a day, outside up to
+ *      sweep_days; never past the opening of a window. A failure never brings a date of never.
  * Called by look, detect and the command line; none of it sees the clock.
  */
 #ifndef FRESHET_DETECTORS_WINDOW_H

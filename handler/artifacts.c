@@ -29,9 +29,10 @@ static enum rc fail(struct err *err, const char *doing, const char *path)
     return err_set(err, RC_IO, "", "cannot %s %s: %s", doing, path, strerror(errno));
 }
 
-/* ---- rendering --------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
-/* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL: no memory. */
+/* A title is foreign text, and goes into a file that browsers and Markdown readers show. NULL:
+ * no memory. */
 static const char *plain(struct arena *a, const char *text)
 {
     CLEANUP(buf_release) struct buf b = {0};
@@ -98,7 +99,7 @@ static enum rc render(struct ledger *l, struct arena *a, const char *run_id,
     return summary(a, &r, &files[5].text, err);
 }
 
-/* ---- one folder -------------------------------------------------------------------------------- */
+/* ---- one folder ------------------------------------------------------------------------------ */
 
 static bool same(const char *dir, const struct file *f)
 {
@@ -191,7 +192,8 @@ enum rc artifacts_write(const struct outbox_env *env, const char *run_id, struct
     return write_folder(dir, files, level >= LEVEL_RESTRICTED, err);
 }
 
-/* One sync for all folders since the last: file by file it took longer than to promote the change. */
+/* One sync for all folders since the last: file by file it took longer than to promote
+ * the change. */
 enum rc artifacts_settle(const struct instance *inst, struct err *err)
 {
     char place[PATH_MAX];
@@ -207,7 +209,7 @@ enum rc artifacts_settle(const struct instance *inst, struct err *err)
     return RC_OK;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 struct walk {
     struct ledger *l;

@@ -8,13 +8,13 @@
  *                               summary.md             one screen
  *
  * Invariants
- *   1. Made of the ledger alone, so the same again at any time; a folder appears whole (made beside it and
- *      renamed). One that is there is replaced only when it differs from what it must be.
- *   2. A folder is on disk before its row goes; one that a power cut left torn has its row still, differs,
- *      and is written again.
+ *   1. Made of the ledger alone, so the same again at any time; a folder appears whole (made beside
+ *      it and renamed). One that is there is replaced only when it differs from what it must be.
+ *   2. A folder is on disk before its row goes; one that a power cut left torn has its row still,
+ *      differs, and is written again.
  *   3. Folders of withheld sources are 0700, their files 0600; nobody serves any of them.
- *   4. Every finalized run has its folder, or a row in the outbox, or is older than run_artifacts_days:
- *      artifacts_check tells where not.
+ *   4. Every finalized run has its folder, or a row in the outbox, or is older than
+ *      run_artifacts_days: artifacts_check tells where not.
  * Called by outbox, gc, verify and rebuild.
  */
 #ifndef FRESHET_HANDLER_ARTIFACTS_H

@@ -6,10 +6,10 @@
  * Invariants
  *   1. The ledger is copied as of one moment; objects after it. They are never altered and gc waits
  *      (run/keep.lock), so every row of the copy has its bytes.
- *   2. DIR appears whole or not at all: it is made as DIR.partial and renamed when all of it is synced.
- *      Neither may be there before.
- *   3. Objects are hard links where that is possible (the same filesystem), else copies whose digest is
- *      checked on the way.
+ *   2. DIR appears whole or not at all: it is made as DIR.partial and renamed when all of it is
+ *      synced. Neither may be there before.
+ *   3. Objects are hard links where that is possible (the same filesystem), else copies whose
+ *      digest is checked on the way.
  *   4. (I12) secrets/ is not copied.
  * Called by `freshet backup`.
  */
@@ -23,7 +23,8 @@ struct backup_counts {
     int64_t objects, bytes, linked; /* linked: of the objects */
 };
 typedef void backup_progress_fn(void *ctx, int64_t done, int64_t total);
-/* RC_CONFLICT when dir or dir.partial is there. On failure dir.partial may stay, and err says so. */
+/* RC_CONFLICT when dir or dir.partial is there. On failure dir.partial may stay, and err
+ * says so. */
 MUST_CHECK enum rc backup(struct ledger *l, const struct instance *inst, const char *dir,
                           backup_progress_fn *progress, void *ctx, struct backup_counts *ret,
                           struct err *err);

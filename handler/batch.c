@@ -7,7 +7,8 @@
 #include "handler/facts.h"
 #include "ledger/rollback.h"
 
-/* Those that end and those that the same commit claims; one more for a rollback that comes while all are full. */
+/* Those that end and those that the same commit claims; one more for a rollback that comes while
+ * all are full. */
 #define HANDS (2 * BATCH_MAX + 1)
 #define JOB_MEMORY_MAX (256u << 20) /* Documents of one change; bytes and parsing have their own. */
 #define BATCH_MEMORY (64u << 20)
@@ -81,7 +82,7 @@ size_t batch_count(const struct batch *b)
     return HANDS - count(b, HAND_FREE);
 }
 
-/* ---- claiming ---------------------------------------------------------------------------------- */
+/* ---- claiming -------------------------------------------------------------------------------- */
 
 struct job_claim batch_new_claim(const struct policy *p)
 {
@@ -214,7 +215,7 @@ void batch_give_back(struct batch *b, bool begun_too)
     }
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static void begin_claimed(struct batch *b)
 {
@@ -258,7 +259,7 @@ static void decide_arrived(struct batch *b)
     }
 }
 
-/* ---- settling ---------------------------------------------------------------------------------- */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static enum rc keep_bytes(struct batch *b, struct err *err)
 {

@@ -34,8 +34,9 @@ MUST_CHECK enum rc bytes_from_spool(struct arena *a, const struct instance *inst
 /* The store's copy, whatever its tier. RC_NOT_FOUND when it is gone. put is empty at the start. */
 MUST_CHECK enum rc bytes_from_store(struct store *s, const struct sha256 *want,
                                     struct store_put *put, struct bytes *ret, struct err *err);
-/* Asks the upstream; *engine is made when it is NULL, and whoever has it drives it (fetch_run). The transfer
- * is in a and writes to put: both, and s, stay until it has arrived or the engine is freed. */
+/* Asks the upstream; *engine is made when it is NULL, and whoever has it drives it (fetch_run). The
+ * transfer is in a and writes to put: both, and s, stay until it has arrived or the engine
+ * is freed. */
 struct transfer;
 MUST_CHECK enum rc bytes_ask(struct arena *a, const struct instance *inst, struct fetch **engine,
                              const struct source *s, int64_t max_bytes, struct store_put *put,
@@ -43,8 +44,8 @@ MUST_CHECK enum rc bytes_ask(struct arena *a, const struct instance *inst, struc
 bool bytes_arrived(const struct transfer *t);
 /* What arrived. Errors are ours (disk, memory), not the upstream's. */
 MUST_CHECK enum rc bytes_take(const struct transfer *t, struct bytes *ret, struct err *err);
-/* Removes the spool's copy of a candidate that needs it no more, unless another one does: sources with
- * the same bytes share it. */
+/* Removes the spool's copy of a candidate that needs it no more, unless another one does: sources
+ * with the same bytes share it. */
 void bytes_forget(struct arena *a, const struct instance *inst, struct ledger *l,
                   const struct candidate *c);
 

@@ -174,7 +174,8 @@ static void make_tag(const struct source *parent, const char *key, char out[TAG_
     hex_encode(sha.b, TAG_MAX / 2, out);
 }
 
-/* The parent's id and what may be told of the key; cut and tagged where that is too long, or taken. */
+/* The parent's id and what may be told of the key; cut and tagged where that is too long,
+ * or taken. */
 static enum rc choose_id(struct ledger *l, struct arena *a, const struct source *parent,
                          const char *slug, const char *key, const char **ret, struct err *err)
 {
@@ -351,8 +352,8 @@ enum rc children_missing(struct ledger *l, const struct source *parent, int year
     return RC_OK;
 }
 
-/* A vintage that somebody declared by hand, under the id it would have and with its address, stays what
- * it is. Another source of that id is no vintage: this one gets an id beside it. */
+/* A vintage that somebody declared by hand, under the id it would have and with its address, stays
+ * what it is. Another source of that id is no vintage: this one gets an id beside it. */
 static enum rc open_one(struct ledger *l, struct arena *a, const struct instance *inst,
                         const struct source *parent, int year, int64_t at, struct err *err)
 {

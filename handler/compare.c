@@ -404,8 +404,8 @@ static struct kept **in_order(struct compare *c, const struct side *s)
 
 #define LOOSE_STEPS_MAX 2000000 /* pairs that are tried */
 
-/* Each of what was removed has one of what was added that says the same. Several of the same digest are
- * kept once: then nobody knows. */
+/* Each of what was removed has one of what was added that says the same. Several of the same digest
+ * are kept once: then nobody knows. */
 static bool all_same_unkeyed(struct compare *c)
 {
     const struct diff *d = &c->diff;
@@ -430,8 +430,8 @@ static bool all_same_unkeyed(struct compare *c)
     return true;
 }
 
-/* Does every difference vanish within the precision? Layers have to be one, as a feature of another is
- * another. */
+/* Does every difference vanish within the precision? Layers have to be one, as a feature of another
+ * is another. */
 static bool all_same(struct compare *c)
 {
     const struct diff *d = &c->diff;

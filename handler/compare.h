@@ -1,9 +1,9 @@
-/* compare: two files in, one canonical JSON comparison out: what diff finds in their reports, measured:
- * patches, distances, attributes old and new, legal dates.
+/* compare: two files in, one canonical JSON comparison out: what diff finds in their reports,
+ * measured: patches, distances, attributes old and new, legal dates.
  *
- * Both files are foreign bytes and GEOS is asked to cut them: this runs where inspection runs, in the
- * sandbox, under the same limits. Files are read twice: first for their reports, of which diff makes
- * pairs, then again to keep the features of the pairs, so that memory goes with what changed.
+ * Both files are foreign bytes and GEOS is asked to cut them: this runs where inspection runs, in
+ * the sandbox, under the same limits. Files are read twice: first for their reports, of which diff
+ * makes pairs, then again to keep the features of the pairs, so that memory goes with what changed.
  *
  *   {"compare_version","reason":null,"totals":{…,"within_precision"},
  *    "added":[…],"removed":[…],"modified":[…]}
@@ -15,10 +15,10 @@
  *      attributes of one feature, COMPARE_SHAPES_MAX vertices in all shapes, texts of
  *      COMPARE_TEXT_MAX bytes. Totals are over all pairs; "unmeasured" counts those beyond
  *      COMPARE_KEPT_MAX vertices or that GEOS gave up on.
- *   4. within_precision: the features are the same, all but for coordinates that moved by no more than
- *      precision_m (compare_same), and attributes are equal. When in doubt it is false.
- *   5. When there is nothing to measure with, reason is a code of inspect_problems.def, and there are
- *      no lists.
+ *   4. within_precision: the features are the same, all but for coordinates that moved by no more
+ *      than precision_m (compare_same), and attributes are equal. When in doubt it is false.
+ *   5. When there is nothing to measure with, reason is a code of inspect_problems.def, and there
+ *      are no lists.
  * Called by inspect_child; compare_unread by whoever watches it. */
 #ifndef FRESHET_HANDLER_COMPARE_H
 #define FRESHET_HANDLER_COMPARE_H

@@ -2,8 +2,8 @@
  *
  * Invariants
  *   1. (I9) Pure: in the order of names as the two objects have them, old ones first.
- *   2. All are counted, COMPARE_CHANGES_MAX listed; texts are cut at COMPARE_TEXT_MAX bytes, where a
- *      character begins.
+ *   2. All are counted, COMPARE_CHANGES_MAX listed; texts are cut at COMPARE_TEXT_MAX bytes, where
+ *      a character begins.
  * Called by compare.c. */
 #ifndef FRESHET_HANDLER_COMPARE_ATTRIBUTES_H
 #define FRESHET_HANDLER_COMPARE_ATTRIBUTES_H

@@ -249,7 +249,7 @@ static bool in_metres(struct arena *a, const struct geom *g, struct scale k, str
     return true;
 }
 
-/* ---- the same, within a distance -------------------------------------------------------------- */
+/* ---- the same, within a distance ------------------------------------------------------------- */
 
 /* Vertices looked at for one pair; then it counts as another shape. */
 #define SAME_STEPS_MAX (1u << 24)

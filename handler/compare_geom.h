@@ -1,13 +1,13 @@
-/* compare_geom: what lies between two shapes of one feature: patches gained and lost, and how far the
- * border moved. GEOS; only ever inside the sandbox.
+/* compare_geom: what lies between two shapes of one feature: patches gained and lost, and how far
+ * the border moved. GEOS; only ever inside the sandbox.
  *
- * Shapes are in degrees of longitude and latitude. Areas are on the ellipsoid (inspect_geom); lengths
- * in metres, by the scale at the middle latitude of both shapes: right to a hundredth for anything of
- * the size of a state.
+ * Shapes are in degrees of longitude and latitude. Areas are on the ellipsoid (inspect_geom);
+ * lengths in metres, by the scale at the middle latitude of both shapes: right to a hundredth for
+ * anything of the size of a state.
  *
- * A redrawn border leaves thousands of slivers. A patch counts when its area divided by its perimeter
- * is at least COMPARE_SLIVER_M: half of its width, when it is long. A strip of ten metres, a lane, is the
- * narrowest that is told; map borders are known no better.
+ * A redrawn border leaves thousands of slivers. A patch counts when its area divided by its
+ * perimeter is at least COMPARE_SLIVER_M: half of its width, when it is long. A strip of ten
+ * metres, a lane, is the narrowest that is told; map borders are known no better.
  *
  * Invariants
  *   1. Sums of area hold slivers too; counts of patches do not.
@@ -41,11 +41,11 @@ struct movement {
 
 /* A copy in the arena, with heights if it has any, for as long as that lives; false: no memory. */
 bool compare_copy(struct arena *a, const struct geom *g, struct geom *ret);
-/* The same with fewer vertices, told apart at no more than `across` steps of its extent; itself when it
- * cannot be made simpler. */
+/* The same with fewer vertices, told apart at no more than `across` steps of its extent; itself
+ * when it cannot be made simpler. */
 struct geom compare_simpler(struct valid *v, struct arena *a, const struct geom *g, double across);
-/* The same parts and rings of the same vertices, wherever they begin, each coordinate within precision_m
- * of the old one. False also when there are too many ways to try. */
+/* The same parts and rings of the same vertices, wherever they begin, each coordinate within
+ * precision_m of the old one. False also when there are too many ways to try. */
 bool compare_same(struct arena *a, const struct geom *old, const struct geom *now,
                   double precision_m);
 /* False: too many vertices, or GEOS or memory gave up; then ret tells nothing. */

@@ -5,7 +5,8 @@
 #include "handler/levels.h"
 #include "handler/project.h"
 
-/* What was withheld is shown only when a second person agrees. Until then s keeps the level it has. */
+/* What was withheld is shown only when a second person agrees. Until then s keeps the level
+ * it has. */
 static enum rc ask_to_lower(const struct declare *d, const struct source *before, struct source *s,
                             int64_t now, struct declared *ret, struct err *err)
 {

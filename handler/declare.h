@@ -1,9 +1,9 @@
-/* declare: stores the declaration of a source, with everything that must follow in the same transaction:
- * public rows, children, the request to lower a level.
+/* declare: stores the declaration of a source, with everything that must follow in the same
+ * transaction: public rows, children, the request to lower a level.
  *
  * Invariants
- *   1. A source and its public rows move in one transaction; a raised level takes back at once what was
- *      public before, of its children too (children.h). A lowered one waits for a second person
+ *   1. A source and its public rows move in one transaction; a raised level takes back at once what
+ *      was public before, of its children too (children.h). A lowered one waits for a second person
  *      (ledger/approval.h); until then the source keeps the level it has.
  * Called by orders and the source commands.
  */

@@ -77,8 +77,8 @@ static yyjson_mut_val *key_of(yyjson_mut_doc *d, yyjson_val *feature)
     return yyjson_is_str(key) ? clean_text(d, key) : yyjson_mut_null(d);
 }
 
-/* What the sandbox told, copied with every text in it made harmless. Its depth was bounded when it was
- * parsed. */
+/* What the sandbox told, copied with every text in it made harmless. Its depth was bounded when it
+ * was parsed. */
 static yyjson_mut_val *clean_copy(yyjson_mut_doc *d, yyjson_val *v)
 {
     yyjson_val *name, *item;

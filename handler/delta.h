@@ -1,10 +1,11 @@
 /* delta: the manifest of a change: from which bytes to which, and how to go either way.
  *
- * Where the bytes are layers of features (granularity "feature") it tells the verdict, totals, and a
- * bounded list of the features that differ (diff.h); else it is about the whole file. Where that is
- * a listing, it names the listing's address (/manifests/<manifest>). The document holds no links, so that its checksum (sha256
- * over its canonical JSON without the member "checksum") is the same wherever it is served.
- * schemas/delta-manifest.schema.json is its published form. Pure; called by job and redact.
+ * Where the bytes are layers of features (granularity "feature") it tells the verdict, totals, and
+ * a bounded list of the features that differ (diff.h); else it is about the whole file. Where that
+ * is a listing, it names the listing's address (/manifests/<manifest>). The document holds no
+ * links, so that its checksum (sha256 over its canonical JSON without the member "checksum") is the
+ * same wherever it is served. schemas/delta-manifest.schema.json is its published form. Pure;
+ * called by job and redact.
  */
 #ifndef FRESHET_HANDLER_DELTA_H
 #define FRESHET_HANDLER_DELTA_H

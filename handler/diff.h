@@ -1,8 +1,9 @@
 /* diff: what differs between two inspection reports, feature by feature.
  *
- * Features of the same layer are matched by their key; those of the same key and digest first, so that
- * keys that collide do no harm. Features without a key are matched by digest, then by the digest of
- * their geometry, if it has one: then only attributes differ. What is left was added or removed.
+ * Features of the same layer are matched by their key; those of the same key and digest first, so
+ * that keys that collide do no harm. Features without a key are matched by digest, then by the
+ * digest of their geometry, if it has one: then only attributes differ. What is left was added
+ * or removed.
  *
  * Verdicts, the first that holds:
  *   none             same features, fields and CRS
@@ -10,10 +11,10 @@
  *   attributes_only  nothing added or removed, no geometry differs
  *   replaced         less than half of the larger side has a match on the other, or, where it was
  *                    measured, more than half of its area was gained and more than half lost
- *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a patch that
- *                    is wide enough to be one (compare_geom.h). Where nobody measured: at least half
- *                    of all geometries differ, yet the area of none of them by more than DIFF_SHIFT,
- *                    nor its box by more than that of its width
+ *   redigitised      nothing added or removed; borders were redrawn, but nobody gained or lost a
+ *                    patch that is wide enough to be one (compare_geom.h). Where nobody measured:
+ *                    at least half of all geometries differ, yet the area of none of them by more
+ *                    than DIFF_SHIFT, nor its box by more than that of its width
  *   local            everything else
  *
  * Invariants
@@ -55,8 +56,8 @@ struct diff {
 /* then NULL, or without layers: nothing was before. Rows point into the reports. */
 MUST_CHECK enum rc diff_of(struct arena *a, yyjson_val *then, yyjson_val *now, size_t listed_max,
                            struct diff *ret, struct err *err);
-/* Takes areas and verdict from a comparison (compare.h) of the same files; NULL or without totals: all
- * stays as it was. */
+/* Takes areas and verdict from a comparison (compare.h) of the same files; NULL or without totals:
+ * all stays as it was. */
 void diff_measure(struct diff *d, yyjson_val *compared);
 /* By how much the area changed; false when there was none. */
 bool diff_area_pct(const struct diff *d, double *ret);

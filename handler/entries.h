@@ -1,11 +1,11 @@
 /* entries: reads a canonical listing (core/listing.h) entry by entry, and compares two of them so.
  *
- * A listing may hold LISTING_MAX entries; two of them as trees would take hundreds of megabytes. The
- * canonical form is sorted, so one entry of each is enough.
+ * A listing may hold LISTING_MAX entries; two of them as trees would take hundreds of megabytes.
+ * The canonical form is sorted, so one entry of each is enough.
  *
  * Invariants
- *   1. Only the exact canonical form is read: its frame, its count, its checksum, keys in order. What
- *      is not is RC_INVALID; a detector is not trusted to have written it.
+ *   1. Only the exact canonical form is read: its frame, its count, its checksum, keys in order.
+ *      What is not is RC_INVALID; a detector is not trusted to have written it.
  *   2. Memory does not grow with the number of entries: the text is mapped, one entry is held.
  * Called by job and children.
  */

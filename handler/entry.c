@@ -19,7 +19,8 @@ static void add_identity(yyjson_mut_doc *d, yyjson_mut_val *o, const char *key,
 }
 
 /* Approved by a person although a rule said hold, passed otherwise. A deletion has no bytes that a
- * rule could judge; where a person did, that is all that is said: the level may hide what it was. */
+ * rule could judge; where a person did, that is all that is said: the level may hide what
+ * it was. */
 static const char *status_of(const struct facts *f)
 {
     if (f->reviewer && (f->deletes || f->qa.outcome == VERDICT_HOLD))

@@ -38,8 +38,8 @@ struct facts {
     /* A rollback: the delta that it takes back, and the version whose bytes it brings back. */
     const char *reverts, *restored_item_id; /* NULL: none */
     struct identity restored;
-    /* The version that the delta had made, when that is not the head: rollbacks of what came after it had
-     * brought it back. NULL: it is the head, or was a deletion. */
+    /* The version that the delta had made, when that is not the head: rollbacks of what came after
+     * it had brought it back. NULL: it is the head, or was a deletion. */
     const char *reverted_item_id;
     struct identity reverted;
     const char *manifest_id; /* the new bytes are a listing, served under this; else NULL */

@@ -1,5 +1,5 @@
-/* gate: asks every policy, applies waivers and approvals, writes the decision. A new policy is a row in
- * policies.def and a function here. */
+/* gate: asks every policy, applies waivers and approvals, writes the decision. A new policy is a
+ * row in policies.def and a function here. */
 #include "handler/gate.h"
 
 const char *gate_verdict_name(enum gate_verdict v)
@@ -8,7 +8,7 @@ const char *gate_verdict_name(enum gate_verdict v)
     return names[v];
 }
 
-/* ---- policies ---------------------------------------------------------------------------------- */
+/* ---- policies -------------------------------------------------------------------------------- */
 
 static const struct policy_level *rule_of(const struct gate_view *v)
 {
@@ -145,7 +145,7 @@ bool gate_waivable(const char *code)
     return false;
 }
 
-/* ---- waivers ----------------------------------------------------------------------------------- */
+/* ---- waivers --------------------------------------------------------------------------------- */
 
 static enum rc take_waiver(void *ctx, const struct waiver *w, struct err *err)
 {
@@ -173,7 +173,7 @@ static int64_t waiver_of(const struct gate_view *v, const char *code)
     return 0;
 }
 
-/* ---- the decision ------------------------------------------------------------------------------ */
+/* ---- the decision ---------------------------------------------------------------------------- */
 
 static bool approved(const struct gate_view *v, const char *reason)
 {

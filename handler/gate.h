@@ -1,11 +1,12 @@
-/* gate: may this change be promoted? The policies (policies.def) over what is known of a change, by what
- * policy.json says about the level of its source.
+/* gate: may this change be promoted? The policies (policies.def) over what is known of a change, by
+ * what policy.json says about the level of its source.
  *
  * Invariants
  *   1. Default deny: without a policy there is no decision, and a level it does not name is denied.
- *   2. The verdict is the worst of any policy or rule that is neither waived nor, where it holds only,
- *      approved. A denial is never approved; what policies.def does not let waive never is. An approval
- *      counts for what it was given for, and while the reviewer may decide on the source as it is now.
+ *   2. The verdict is the worst of any policy or rule that is neither waived nor, where it holds
+ *      only, approved. A denial is never approved; what policies.def does not let waive never is.
+ *      An approval counts for what it was given for, and while the reviewer may decide on the
+ *      source as it is now.
  *   3. Pure: the same view gives the same decision, byte for byte. Details quote no data.
  *   4. What a waiver let pass is in the decision, with the waiver's number.
  * Called by job and, for `freshet policy check`, by cli.
@@ -64,12 +65,12 @@ MUST_CHECK enum rc gate_decide(struct arena *a, const struct gate_view *v, struc
 /* The waivers of a source that are in force. */
 MUST_CHECK enum rc gate_waivers(struct ledger *l, int64_t src_no, int64_t now,
                                 struct gate_waivers *ret, struct err *err);
-/* Would what a stored decision held pass by these waivers alone, and is this rule one that held it? So
- * it is with a waiver that came after: what is held stays so until a person decides. */
+/* Would what a stored decision held pass by these waivers alone, and is this rule one that held it?
+ * So it is with a waiver that came after: what is held stays so until a person decides. */
 MUST_CHECK enum rc gate_freed(struct arena *a, struct str doc, const struct gate_waivers *waivers,
                               const char *rule, bool *ret, struct err *err);
-/* May this reason code be waived at all? Policies say so in their row; of the rules (rules.def) those
- * that hold may. */
+/* May this reason code be waived at all? Policies say so in their row; of the rules (rules.def)
+ * those that hold may. */
 bool gate_waivable(const char *code);
 /* One row per policy, for docs. */
 typedef void gate_row_fn(const char *name, enum gate_verdict v, const char *code, bool waivable,

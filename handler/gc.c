@@ -50,8 +50,8 @@ enum rc gc_lock(const struct instance *inst, int *ret_fd, struct err *err)
 
 typedef enum rc entry_fn(struct sweep *s, const char *path, const char *name, struct err *err);
 
-/* Every entry of a folder, path relative to the instance; a folder that is not there has none. Files may
- * come and go meanwhile. */
+/* Every entry of a folder, path relative to the instance; a folder that is not there has none.
+ * Files may come and go meanwhile. */
 static enum rc each_entry(struct sweep *s, const char *folder, entry_fn *fn, struct err *err)
 {
     char path[PATH_MAX];

@@ -1,5 +1,5 @@
-/* gc: removes what nothing refers to: bytes of the store without a row, temporary files of dead workers,
- * bytes in the spool that nobody waits for. Handlers may run meanwhile.
+/* gc: removes what nothing refers to: bytes of the store without a row, temporary files of dead
+ * workers, bytes in the spool that nobody waits for. Handlers may run meanwhile.
  *
  *   store/<tier>/sha256/…   no row of artifacts names it
  *   store/tmp/slot-<k>-*    the lock of worker k is free
@@ -7,13 +7,14 @@
  *   spool/<hex>             no open candidate has this digest
  *
  * Invariants
- *   1. An object is removed only under the ledger's lock and without a row. Whoever commits a row looks
- *      under the same lock whether the object is there (job_has_object), and takes the bytes in again when
- *      it is not. So there is never a row without its object, whatever the timing.
- *   2. A row of artifacts goes only when no head and no ledger row, of whatever status, names its digest:
- *      every version can be reverted to, and what is held or was rejected stays as evidence.
- *   3. What is younger than GC_AGE_MS stays. That is a courtesy, so that running jobs need not start
- *      anew; safety does not rest on clocks.
+ *   1. An object is removed only under the ledger's lock and without a row. Whoever commits a row
+ *      looks under the same lock whether the object is there (job_has_object), and takes the bytes
+ *      in again when it is not. So there is never a row without its object, whatever the timing.
+ *   2. A row of artifacts goes only when no head and no ledger row, of whatever status, names its
+ *      digest: every version can be reverted to, and what is held or was rejected stays
+ *      as evidence.
+ *   3. What is younger than GC_AGE_MS stays. That is a courtesy, so that running jobs need not
+ *      start anew; safety does not rest on clocks.
  *   4. Names that are not ours are not touched. A dry run removes nothing.
  *   5. Of the feed go public rows alone, and only where feed_retention_days says so.
  *   6. One gc or backup at a time (run/keep.lock).

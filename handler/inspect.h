@@ -1,4 +1,5 @@
-/* inspect: a file and options in, one canonical JSON report out (schemas/inspect-report.schema.json).
+/* inspect: a file and options in, one canonical JSON report
+ * out (schemas/inspect-report.schema.json).
  *
  * Who does what: inspect_sniff tells the format. GeoJSON, by far the most common and the only one
  * whose text is as large as its data, is read by inspect_geojson on yyjson (a hundred times faster
@@ -15,8 +16,8 @@
  *      with more has features: null, and is told by counts, digests and box alone.
  *   4. Two reports have the same content_digest exactly when fields, CRS and the multiset of
  *      normalised features are the same: order, number format, coordinates within precision_m, key
- *      order, names of single layers, ids and foreign members do not count. What no reader reads (other
- *      files of an archive, tiles beside features, links to elsewhere) counts by its bytes.
+ *      order, names of single layers, ids and foreign members do not count. What no reader reads
+ *      (other files of an archive, tiles beside features, links to elsewhere) counts by its bytes.
  *   5. Nothing here is trusted to hold against hostile bytes: callers run it in a sandbox
  *      (inspect_child).
  */
@@ -76,7 +77,8 @@ struct inspect {
 void inspect_problem(struct inspect *in, enum inspect_problem p);
 /* There is more in the file than was read, nobody knows what: all of its bytes count as content. */
 void inspect_has_unread(struct inspect *in);
-/* Takes crs over. NULL when there are too many or memory ran out (which is a problem of the file). */
+/* Takes crs over. NULL when there are too many or memory ran out (which is a problem of
+ * the file). */
 struct layer *inspect_layer(struct inspect *in, const char *name, const struct crs *crs);
 
 /* What reads the format; told problems are no failure. Fails with RC_NOMEM. */

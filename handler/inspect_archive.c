@@ -22,7 +22,7 @@ static bool ends_in(struct str name, const char *ending)
     return name.n >= e.n && str_ieq((struct str){name.p + name.n - e.n, e.n}, e);
 }
 
-/* ---- what is read ------------------------------------------------------------------------------ */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 static void path_of(const struct archive *z, const struct zip_entry *e, char path[PATH_ROOM])
 {
@@ -62,7 +62,7 @@ static enum rc read_json_entry(struct inspect *in, const struct archive *z,
     return RC_OK;
 }
 
-/* ---- what of an archive nobody reads ----------------------------------------------------------- */
+/* ---- what of an archive nobody reads --------------------------------------------------------- */
 
 static bool is_json(struct str name)
 {

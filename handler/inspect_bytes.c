@@ -1,5 +1,5 @@
-/* inspect_bytes: from bytes to report: sniff, read, render. Apart from inspect.c, as only programs that
- * read shall need GEOS. */
+/* inspect_bytes: from bytes to report: sniff, read, render. Apart from inspect.c, as only programs
+ * that read shall need GEOS. */
 #include "handler/inspect_report.h"
 
 /* Of one inspection. Above the memory that the sandbox leaves, allocation fails earlier. */

@@ -114,8 +114,8 @@ static enum watch watch_child(pid_t pid, int pipe_fd, int client, int64_t timeou
 }
 
 /* _Fork, not fork: PROJ's database was opened by the parent, and libraries that notice a fork close
- * it to open it again, which the sandbox forbids. Reading it from here is safe: nobody writes to it,
- * and SQLite reads with pread. Our processes have one thread, so no lock is held across. */
+ * it to open it again, which the sandbox forbids. Reading it from here is safe: nobody writes to
+ * it, and SQLite reads with pread. Our processes have one thread, so no lock is held across. */
 static enum rc run(const struct inspect_host *h, const struct files *f,
                    const struct inspect_options *o, const struct inspect_limits *l, struct buf *out,
                    struct inspect_end *end, struct err *err)

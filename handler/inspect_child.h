@@ -29,8 +29,8 @@ struct inspect_end {
     int signal; /* 0: none */
 };
 
-/* Appends the report of the file behind fd to out; with a second file (else -1) the comparison of fd
- * with it (compare.h), fd being the older. RC_IO and RC_NOMEM tell nothing about the file;
+/* Appends the report of the file behind fd to out; with a second file (else -1) the comparison of
+ * fd with it (compare.h), fd being the older. RC_IO and RC_NOMEM tell nothing about the file;
  * RC_GONE: the client went away. */
 MUST_CHECK enum rc inspect_child_run(const struct inspect_host *h, int fd, int second,
                                      const struct inspect_options *o,

@@ -59,8 +59,8 @@ static OGRSpatialReferenceH with_east_first(OGRSpatialReferenceH srs)
     return srs;
 }
 
-/* The CRS's own longitude and latitude (inspect_layer.h says why not WGS84), unless those have other
- * units or another meridian. */
+/* The CRS's own longitude and latitude (inspect_layer.h says why not WGS84), unless those have
+ * other units or another meridian. */
 static OGRSpatialReferenceH target_of(OGRSpatialReferenceH srs)
 {
     OGRSpatialReferenceH own = OSRCloneGeogCS(srs);

@@ -174,8 +174,8 @@ enum rc inspect_gdal_set(struct inspect *in, enum inspect_format f, const char *
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A GeoPackage in WAL mode asks for a second file that is not there, and its header is then all that
- * stands in the way. The bytes are ours alone. */
+/* A GeoPackage in WAL mode asks for a second file that is not there, and its header is then all
+ * that stands in the way. The bytes are ours alone. */
 static void leave_wal_mode(struct str bytes)
 {
     char *version = (char *)(uintptr_t)bytes.p + 18;
@@ -191,8 +191,8 @@ static uint32_t big_endian(const char *p, size_t bytes)
     return v;
 }
 
-/* SQLite reads what is there of a file that is cut off, and says nothing. Its header has the size of a
- * page (1 stands for 65536) and their number. */
+/* SQLite reads what is there of a file that is cut off, and says nothing. Its header has the size
+ * of a page (1 stands for 65536) and their number. */
 static bool is_whole_sqlite(struct str bytes)
 {
     if (bytes.n < 100)

@@ -1,8 +1,8 @@
 /* inspect_geojson: GeoJSON and GeoJSON text sequences, on yyjson.
  *
  * The text is cut into its members first, features are parsed one by one: memory goes with the
- * largest feature, not with the file. A feature's own "id" is no attribute (publishers number anew),
- * but serves as the feature key when that is "id" and no property has this name.
+ * largest feature, not with the file. A feature's own "id" is no attribute (publishers number
+ * anew), but serves as the feature key when that is "id" and no property has this name.
  *
  * Invariants
  *   1. Every byte is looked at: what is not JSON to the last byte is a PARSE_ERROR, and so are

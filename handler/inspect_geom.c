@@ -5,8 +5,8 @@
 #include <math.h>
 
 #define METRES_PER_DEGREE 111319.49079327358 /* at the equator */
-/* Half a million million metres in steps of a centimetre; and 2^25 products of two differences still
- * fit into 127 bits. */
+/* Half a million million metres in steps of a centimetre; and 2^25 products of two differences
+ * still fit into 127 bits. */
 #define SNAPPED_MAX 0x1p49
 #define SCRATCH_MAX ((size_t)GEOM_VERTICES_MAX * 32)
 
@@ -186,9 +186,9 @@ static int compare_vertices(const int64_t *a, const int64_t *b, size_t dims)
     return 0;
 }
 
-/* Where the ring begins so that its vertices, read from there, come first of all rotations. Takes two
- * candidates and skips, on a difference, all that the loser's way has passed: linear time, also for
- * rings that go to and fro between two places. */
+/* Where the ring begins so that its vertices, read from there, come first of all rotations. Takes
+ * two candidates and skips, on a difference, all that the loser's way has passed: linear time, also
+ * for rings that go to and fro between two places. */
 static size_t start_of(const int64_t *v, size_t n, size_t dims)
 {
     size_t i = 0, j = 1, k = 0;

@@ -1,4 +1,5 @@
-/* inspect_geom: a geometry as readers hand it over, its normal form and its measures. Pure; no GDAL.
+/* inspect_geom: a geometry as readers hand it over, its normal form and its measures. Pure;
+ * no GDAL.
  *
  * A geometry is a flat list of parts (points, lines, polygons); multi-geometries and collections
  * are just several parts, so a polygon and a multi-polygon that holds only it are the same.
@@ -6,10 +7,10 @@
  * The normal form, of which the digest is taken:
  *   - coordinates are multiples of a decimal step, the largest power of ten of the CRS's unit that
  *     is at most twice precision_m: no coordinate moves by more than precision_m, and numbers that
- *     were only rounded to fewer digits meet again. (0.01 m gives 7 decimals of a degree.) Steps have
- *     edges: a coordinate that lies on one, and moves ever so little, is another. Data that was
- *     written with that many digits or fewer lies in the middle; for the rest, a comparison says
- *     what is the same (compare_same).
+ *     were only rounded to fewer digits meet again. (0.01 m gives 7 decimals of a degree.) Steps
+ *     have edges: a coordinate that lies on one, and moves ever so little, is another. Data that
+ *     was written with that many digits or fewer lies in the middle; for the rest, a comparison
+ *     says what is the same (compare_same).
  *   - repeated vertices count once; rings have no closing vertex, begin at their smallest vertex,
  *     shells turn left and holes right; holes and parts are sorted. Lines keep their direction.
  *

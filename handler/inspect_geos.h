@@ -11,8 +11,8 @@ struct valid {
     GEOSContextHandle_t geos;
 };
 
-/* All polygons of g as one; its rings must be closed and of four vertices at least. NULL: GEOS would
- * not take them. */
+/* All polygons of g as one; its rings must be closed and of four vertices at least. NULL: GEOS
+ * would not take them. */
 GEOSGeometry *geos_polygons(struct valid *v, const struct geom *g);
 
 #endif

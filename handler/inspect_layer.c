@@ -105,7 +105,8 @@ static void note_fault(struct layer *l, const struct valid_fault *f, const char 
         l->examples[l->n_examples++] = (struct fault_example){key, (int64_t)l->n, *f};
 }
 
-/* Nine decimals of a degree: a tenth of a millimetre, and none of the noise of a library's version. */
+/* Nine decimals of a degree: a tenth of a millimetre, and none of the noise of a
+ * library's version. */
 static double rounded(double v)
 {
     return rint(v * 1e9) / 1e9;

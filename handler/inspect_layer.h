@@ -68,8 +68,8 @@ struct layer {
     struct feature_record *records;
     size_t n, room;
     int64_t empty, checked, invalid, not_finite, without_key;
-    int64_t
-        nowhere; /* geometries that are at no place, though the CRS is known: in no box and no area */
+    /* Geometries that are at no place, though the CRS is known: in no box and no area. */
+    int64_t nowhere;
     double native[4], bbox[4], area_km2;
     bool has_native, has_bbox;
     struct {
@@ -107,8 +107,9 @@ static inline bool layer_text_fills(struct str text)
 {
     return str_trim(text).n > 0;
 }
-/* Notes that the column exists and holds a value of the type; filled: that one more feature has one. name must outlive the layer, unless it
- * is new: then it is copied. RC_TOO_LARGE beyond LAYER_FIELDS_MAX. */
+/* Notes that the column exists and holds a value of the type; filled: that one more feature has
+ * one. name must outlive the layer, unless it is new: then it is copied. RC_TOO_LARGE
+ * beyond LAYER_FIELDS_MAX. */
 MUST_CHECK enum rc layer_field(struct layer *l, struct arena *a, struct str name, unsigned type,
                                bool filled);
 /* geom NULL: the feature has no geometry. Its coordinates are changed. attributes as invariant 1

@@ -173,7 +173,8 @@ static bool read_key(const struct reader *r, OGRFeatureH f, char key[])
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Columns that GDAL made the geometry from are no attributes; it prefers WKT where there is some. */
+/* Columns that GDAL made the geometry from are no attributes; it prefers WKT where there
+ * is some. */
 static char geometry_role(const struct inspect *in, OGRFeatureDefnH d)
 {
     if (in->format != FORMAT_csv)

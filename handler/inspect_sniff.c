@@ -1,4 +1,5 @@
-/* inspect_sniff: magic numbers, and for text a look at the words that a format cannot do without. */
+/* inspect_sniff: magic numbers, and for text a look at the words that a format cannot
+ * do without. */
 #include "handler/inspect_sniff.h"
 
 #define HEAD_MAX 4096      /* where a KML or HTML root must have begun */

@@ -1,5 +1,5 @@
-/* inspect_valid: is a geometry valid in the sense of OGC Simple Features, and if not, why? GEOS says;
- * what GEOS would not even take (open rings, too few vertices) is said here in its words. */
+/* inspect_valid: is a geometry valid in the sense of OGC Simple Features, and if not, why? GEOS
+ * says; what GEOS would not even take (open rings, too few vertices) is said here in its words. */
 #ifndef FRESHET_HANDLER_INSPECT_VALID_H
 #define FRESHET_HANDLER_INSPECT_VALID_H
 

@@ -1,6 +1,6 @@
 /* inspect_wire: what inspector (client) and inspect_serve say to each other over a socket pair: one
- * request of fixed size that carries the file's descriptor (SCM_RIGHTS), or two of files to compare, the
- * older first; one reply with the report or comparison.
+ * request of fixed size that carries the file's descriptor (SCM_RIGHTS), or two of files to
+ * compare, the older first; one reply with the report or comparison.
  * Both ends are of the same build on the same machine, so structs travel as they are. */
 #ifndef FRESHET_HANDLER_INSPECT_WIRE_H
 #define FRESHET_HANDLER_INSPECT_WIRE_H

@@ -80,7 +80,8 @@ static bool safe_record(struct str s, const struct record *r)
         return false;
     if (r->made_by == MADE_ON_UNIX && (r->mode & MODE_TYPE) == MODE_LINK)
         return false;
-    /* The local header must be there and carry the same name: readers differ in whom they believe. */
+    /* The local header must be there and carry the same name: readers differ in whom
+     * they believe. */
     const char *p = s.p + r->at;
     return r->at <= (int64_t)s.n - LOCAL_SIZE && memcmp(p, "PK\x03\x04", 4) == 0 &&
            u16(p + 26) == r->name.n &&

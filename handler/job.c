@@ -1,5 +1,5 @@
-/* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that decides how
- * the run ends sets `write`, and the steps behind it are skipped. */
+/* job: the steps of a run, in order. Each fills struct job and says how to go on: a step that
+ * decides how the run ends sets `write`, and the steps behind it are skipped. */
 #include "handler/job_internal.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static bool is_head(const struct job *j, const struct sha256 *sha)
     return j->head.version > 0 && !j->head.deleted && sha256_eq(&j->head.sha, sha);
 }
 
-/* ---- the head in another form ----------------------------------------------------------------- */
+/* ---- the head in another form ---------------------------------------------------------------- */
 
 #define BYTE_ONLY "BYTE_ONLY"
 
@@ -134,7 +134,8 @@ static enum rc get_near(struct job *j, struct err *err)
 }
 
 /* A listing cannot be fetched: the upstream has pages, and how to read them is the detectors'
- * knowledge. What was seen is forgotten, so that the next check, which is due now, finds it again. */
+ * knowledge. What was seen is forgotten, so that the next check, which is due now, finds
+ * it again. */
 static enum rc look_again(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
@@ -186,8 +187,9 @@ static enum rc count_entries(struct job *j, int fd, struct err *err)
     return rc == RC_INVALID ? job_finish(j, INBOX_FAILED, "PARSE_ERROR", err) : rc;
 }
 
-/* The rules over the bytes of fd. What a source declares about its upstream's type, place and features
- * is not about a listing, which is JSON of our own; that must be canonical to its last entry. */
+/* The rules over the bytes of fd. What a source declares about its upstream's type, place and
+ * features is not about a listing, which is JSON of our own; that must be canonical to its
+ * last entry. */
 static enum rc judge(struct job *j, int fd, struct err *err)
 {
     static const struct expectation listing = {.media_type = "application/json",
@@ -239,7 +241,7 @@ static enum rc take_held(struct job *j, struct err *err)
     return judge(j, fd, err);
 }
 
-/* ---- a deletion --------------------------------------------------------------------------------- */
+/* ---- a deletion ------------------------------------------------------------------------------ */
 
 static enum rc pass_policy(struct job *j, struct err *err);
 
@@ -271,8 +273,8 @@ static enum rc take_gone(struct job *j, struct err *err)
 
 /* ---- validate and stage ---------------------------------------------------------------------- */
 
-/* What was taken back stays away however it is written. Bytes that a person has approved are not asked
- * about: the person knew. */
+/* What was taken back stays away however it is written. Bytes that a person has approved are not
+ * asked about: the person knew. */
 static enum rc check(struct job *j, struct err *err)
 {
     bool blocked = false;
@@ -335,7 +337,7 @@ static enum rc stage(struct job *j, struct err *err)
     return RC_OK;
 }
 
-/* ---- a rollback -------------------------------------------------------------------------------- */
+/* ---- a rollback ------------------------------------------------------------------------------ */
 
 /* Bytes that were promoted before are in the store, in the tier that their level had then. They are
  * judged for what the documents say of them: that they come back is decided. */
@@ -357,7 +359,7 @@ static enum rc take_back(struct job *j, struct err *err)
     return judge(j, fd, err);
 }
 
-/* ---- a template ------------------------------------------------------------------------------- */
+/* ---- a template ------------------------------------------------------------------------------ */
 
 static enum rc open_vintages(void *ctx, struct ledger *l, struct err *err)
 {
@@ -366,9 +368,9 @@ static enum rc open_vintages(void *ctx, struct ledger *l, struct err *err)
                          j->facts.finalized_at, err);
 }
 
-/* The candidate's hint is the year whose window opened. Nothing is promoted: a vintage is a source of
- * its own, and its first version is its first change. One job runs per source, so what is missing now
- * is missing when the transaction begins. */
+/* The candidate's hint is the year whose window opened. Nothing is promoted: a vintage is a source
+ * of its own, and its first version is its first change. One job runs per source, so what is
+ * missing now is missing when the transaction begins. */
 static enum rc take_vintage(struct job *j, struct err *err)
 {
     int64_t year;

@@ -1,5 +1,5 @@
-/* job_end: how a run ends without a new head (noop, failed, another try, on hold), and the transaction that
- * writes whatever end was decided. */
+/* job_end: how a run ends without a new head (noop, failed, another try, on hold), and the
+ * transaction that writes whatever end was decided. */
 #include "handler/job_internal.h"
 
 #include "core/clock.h"
@@ -24,7 +24,7 @@ int64_t job_backoff(int64_t attempts, int64_t retry_after_ms)
     return wait > asked ? wait : asked;
 }
 
-/* ---- without effect ---------------------------------------------------------------------------- */
+/* ---- without effect -------------------------------------------------------------------------- */
 
 static enum work_result result_of(enum inbox_end end, bool dead)
 {
@@ -39,8 +39,8 @@ static const char *word_of(enum inbox_end end)
     return words[end];
 }
 
-/* A run that is tried again has not failed yet, and one that found nothing to do is no news. A replay tells
- * nothing a second time. */
+/* A run that is tried again has not failed yet, and one that found nothing to do is no news. A
+ * replay tells nothing a second time. */
 static bool tells_failure(const struct job *j)
 {
     const struct facts *f = &j->facts;
@@ -48,8 +48,8 @@ static bool tells_failure(const struct job *j)
            (j->dead || strcmp(f->result, "failed") == 0);
 }
 
-/* Bytes that were fetched now are later than all that is held; others are as late as their candidate. A
- * rollback is no look at the upstream: it leaves what its head was later than. */
+/* Bytes that were fetched now are later than all that is held; others are as late as their
+ * candidate. A rollback is no look at the upstream: it leaves what its head was later than. */
 enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct err *err)
 {
     int64_t n = 0;
@@ -63,8 +63,8 @@ enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct er
     return RC_OK;
 }
 
-/* What waited waits no more: this one, when a person was asked about it, and what it overtook. The source
- * is read again, as the run must end whatever became of its declaration. */
+/* What waited waits no more: this one, when a person was asked about it, and what it overtook. The
+ * source is read again, as the run must end whatever became of its declaration. */
 static enum rc end_waiting(const struct job *j, struct ledger *l, struct err *err)
 {
     struct source s;
@@ -138,7 +138,7 @@ enum rc job_settle(struct job *j, const char *reason, run_also_fn *also, struct 
     return job_finish_with(j, INBOX_NOOP, reason, 0, also, err);
 }
 
-/* ---- an entry that could not be had ------------------------------------------------------------- */
+/* ---- an entry that could not be had ---------------------------------------------------------- */
 
 static enum outcome outcome_of(const char *reason)
 {
@@ -162,8 +162,8 @@ static bool is_told(const struct job *j)
     return detector_takes_push(j->claim->cand.detector);
 }
 
-/* The listing has said its word about this version of an entry and will not repeat it, and no more does
- * who told of a change: when this was the last try, the scheduler goes on. */
+/* The listing has said its word about this version of an entry and will not repeat it, and no more
+ * does who told of a change: when this was the last try, the scheduler goes on. */
 enum rc job_miss_entry(void *ctx, struct ledger *l, struct err *err)
 {
     const struct job *j = ctx;
@@ -176,7 +176,7 @@ enum rc job_miss_entry(void *ctx, struct ledger *l, struct err *err)
     return job_project(ctx, l, err);
 }
 
-/* ---- on hold ------------------------------------------------------------------------------------ */
+/* ---- on hold --------------------------------------------------------------------------------- */
 
 /* That something waits is told only where the level shows it. A promotion after approval has no
  * validators to tell the clocks by, so they are moved here. */
@@ -219,7 +219,7 @@ void job_hold(struct job *j, const char *reason)
     j->write = write_hold;
 }
 
-/* ---- the end that was decided ------------------------------------------------------------------- */
+/* ---- the end that was decided ---------------------------------------------------------------- */
 
 bool job_stages(struct job *j, struct store_keep *ret)
 {

@@ -1,12 +1,13 @@
-/* job_gate: the policy gate as a step of a run, and its record in the transaction that acts on it. */
+/* job_gate: the policy gate as a step of a run, and its record in the transaction that acts
+ * on it. */
 #include "core/clock.h"
 #include "core/json.h"
 #include "handler/job_internal.h"
 #include "ledger/approval.h"
 
-/* What the person who approved a held change saw of it, and whether that person may still decide: since
- * then the level may have been raised, the stewards named anew, or the declaration be the reviewer's own.
- * What is done again (env->again) was decided when it was done first. */
+/* What the person who approved a held change saw of it, and whether that person may still decide:
+ * since then the level may have been raised, the stewards named anew, or the declaration be the
+ * reviewer's own. What is done again (env->again) was decided when it was done first. */
 static enum rc read_approval(struct job *j, struct gate_view *v, struct err *err)
 {
     const struct held_run *h = &j->held;

@@ -43,8 +43,8 @@ static enum rc inspect_head(struct job *j, struct err *err)
     return ask(j, fd, &j->then, err);
 }
 
-/* From the run that made it head; what an older inspector told is asked for again. A deleted head has
- * nothing to compare with. */
+/* From the run that made it head; what an older inspector told is asked for again. A deleted head
+ * has nothing to compare with. */
 static enum rc look_before(struct job *j, struct err *err)
 {
     const struct head *h = &j->head;
@@ -83,8 +83,8 @@ static enum rc open_bytes(const struct job *j, int *ret_fd, struct err *err)
                         : err_set(err, RC_IO, "", "cannot open a file: %s", strerror(errno));
 }
 
-/* fd: of the new bytes, -1: they are to be opened. The delta tells digests alone, and says so, when the
- * sandbox could not measure. */
+/* fd: of the new bytes, -1: they are to be opened. The delta tells digests alone, and says so, when
+ * the sandbox could not measure. */
 static enum rc measure(struct job *j, int fd, struct err *err)
 {
     const struct job_env *e = j->env;
@@ -142,7 +142,8 @@ static bool same_frame(const struct job *j)
     return same;
 }
 
-/* Only where as many features are, so that most changes are not measured before the policy speaks. */
+/* Only where as many features are, so that most changes are not measured before the
+ * policy speaks. */
 enum rc job_within_precision(struct job *j, int fd, bool *ret, struct err *err)
 {
     *ret = false;

@@ -1,6 +1,7 @@
 /* job_internal: what the files of a job share. job.c takes the bytes in, job_inspect.c has them
- * inspected and compared, job_gate.c asks the policy, job_publish.c makes them a version, job_rollback.c says
- * which ones an operator wants back, job_end.c ends what has no effect. Nobody else includes it. */
+ * inspected and compared, job_gate.c asks the policy, job_publish.c makes them a version,
+ * job_rollback.c says which ones an operator wants back, job_end.c ends what has no effect. Nobody
+ * else includes it. */
 #ifndef FRESHET_HANDLER_JOB_INTERNAL_H
 #define FRESHET_HANDLER_JOB_INTERNAL_H
 
@@ -68,8 +69,9 @@ MUST_CHECK enum rc job_is_blocked_content(const struct job *j, bool *ret, struct
 MUST_CHECK enum rc job_inspect(struct job *j, int fd, struct summary *ret, struct err *err);
 /* Fills diff where the new bytes are layers of features. */
 MUST_CHECK enum rc job_diff(struct job *j, struct err *err);
-/* The bytes of fd, which have another content digest than the head's: do they say the same within the
- * precision? Steps of the digest have edges, and a coordinate on one may fall to either side. */
+/* The bytes of fd, which have another content digest than the head's: do they say the same within
+ * the precision? Steps of the digest have edges, and a coordinate on one may fall to
+ * either side. */
 MUST_CHECK enum rc job_within_precision(struct job *j, int fd, bool *ret, struct err *err);
 /* Is what was inspected the content of the head, written otherwise? */
 bool job_same_content(const struct job *j);
@@ -84,11 +86,11 @@ MUST_CHECK enum rc job_project(void *ctx, struct ledger *l, struct err *err);
 /* Inside the transaction that ends a run which settles what is head: ends what was held before it
  * (overtake.h). Nothing in a replay, whose log has rows of their own. *ret: was there any? */
 MUST_CHECK enum rc job_overtake(const struct job *j, struct ledger *l, bool *ret, struct err *err);
-/* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes without a
- * row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
+/* Inside the transaction that writes the row of the staged bytes: are they still there? Bytes
+ * without a row may be removed, under the same lock (gc.h). RC_BUSY: they are taken in again. */
 MUST_CHECK enum rc job_has_object(const struct job *j, enum tier tier, struct err *err);
-/* Decides that it ends without effect: noop, failed, or another try after wait_ms. `also` is written with
- * it; NULL: nothing. */
+/* Decides that it ends without effect: noop, failed, or another try after wait_ms. `also` is
+ * written with it; NULL: nothing. */
 MUST_CHECK enum rc job_finish_with(struct job *j, enum inbox_end end, const char *reason,
                                    int64_t wait_ms, run_also_fn *also, struct err *err);
 MUST_CHECK enum rc job_finish(struct job *j, enum inbox_end end, const char *reason,

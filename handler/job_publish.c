@@ -112,7 +112,8 @@ static void fill_promotion(const struct job *j, struct promotion *p)
     p->final_url = j->bytes.final_url;
 }
 
-/* The item of the new bytes; those of deleted ones, or of such that were taken back, with a mark. */
+/* The item of the new bytes; those of deleted ones, or of such that were taken back, with
+ * a mark. */
 static enum rc render_items(const struct job *j, struct promotion *p, struct err *err)
 {
     struct arena *a = j->env->arena;

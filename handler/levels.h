@@ -1,11 +1,11 @@
-/* levels: carries out what a second person approved: the level of a source is lowered, and its public
- * rows are written as the new level shows them.
+/* levels: carries out what a second person approved: the level of a source is lowered, and its
+ * public rows are written as the new level shows them.
  *
  * Invariants
- *   1. Declaration, public rows of the source and its children, and the mark that it was done are one
- *      transaction.
- *   2. A level that is not lower any more when its turn comes changes nothing, nor does one that was asked
- *      for while the source had another.
+ *   1. Declaration, public rows of the source and its children, and the mark that it was done are
+ *      one transaction.
+ *   2. A level that is not lower any more when its turn comes changes nothing, nor does one that
+ *      was asked for while the source had another.
  * Called by work between two jobs, and by `freshet approve`.
  */
 #ifndef FRESHET_HANDLER_LEVELS_H

@@ -1,10 +1,12 @@
 /* freshet-handler: works off the inbox until it is told to stop. Several may run.
  *
- *   claim some, run them, claim more, … nothing ready: wait for a write to the ledger or the next attempt
+ *   claim some, run them, claim more, … nothing ready: wait for a write to the ledger or the
+ *   next attempt
  *
  * Invariants
- *   1. SIGTERM and SIGINT: runs that were begun are finished, then the process ends. A second one is not
- *      needed: kill -9 at any time leaves nothing that the next start does not put right (I1).
+ *   1. SIGTERM and SIGINT: runs that were begun are finished, then the process ends. A second one
+ *      is not needed: kill -9 at any time leaves nothing that the next start does not put
+ *      right (I1).
  *   2. One log line per run, with a stable code and without anything withheld (I8).
  *   3. A ledger that cannot be written ends the process: the supervisor starts a new one.
  */
@@ -22,8 +24,8 @@
 
 #define IDLE_MS 1000 /* with inotify; deaths of other workers are looked for this often */
 #define POLL_MS 250  /* without */
-/* A write is seen before its transaction is: only the sync behind it ends that. So after a write the
- * ledger is asked this often, for as long as a slow disk may take. */
+/* A write is seen before its transaction is: only the sync behind it ends that. So after a write
+ * the ledger is asked this often, for as long as a slow disk may take. */
 #define SETTLE_MS 10
 #define SETTLE_FOR_MS 250
 
@@ -94,8 +96,8 @@ static enum rc forget_feed(struct handler *h, struct err *err)
     return RC_OK;
 }
 
-/* Ids of deliveries (ledger/push.h) and pauses of hosts whose time is over go once an hour, when there is
- * nothing else to do; and what the feed no longer keeps. */
+/* Ids of deliveries (ledger/push.h) and pauses of hosts whose time is over go once an hour, when
+ * there is nothing else to do; and what the feed no longer keeps. */
 static enum rc forget(struct handler *h, struct err *err)
 {
     if (h->forgot_at && clock_mono() - h->forgot_at < FORGET_EVERY_MS)
@@ -135,7 +137,8 @@ static enum rc turn(struct handler *h, struct err *err)
     return freed > 0 || h->stop ? RC_OK : idle(h, err);
 }
 
-/* A policy that cannot be read is told once, not once a second; and again when it says something else. */
+/* A policy that cannot be read is told once, not once a second; and again when it says
+ * something else. */
 static void say_waiting(struct handler *h, enum rc rc, const struct err *err)
 {
     if (rc != RC_CLOSED)

@@ -1,5 +1,5 @@
-/* freshet-outbox: tells consumers (handler/outbox.h) and subscribers (handler/notify.h) what happened,
- * until it is told to stop.
+/* freshet-outbox: tells consumers (handler/outbox.h) and subscribers (handler/notify.h) what
+ * happened, until it is told to stop.
  *
  * Invariants
  *   1. One per instance delivers (run/outbox.lock); another waits for its end.

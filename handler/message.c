@@ -12,7 +12,7 @@
 #define KEY_MAX 64
 #define SECRET_PREFIX "whsec_"
 
-/* ---- for programs ------------------------------------------------------------------------------ */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void put_member(struct buf *b, const char *key, const char *value)
 {
@@ -55,7 +55,7 @@ static void put_json(struct buf *b, const struct notice *n, const struct source 
     buf_puts(b, "}}");
 }
 
-/* ---- for people -------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 /* Foreign text inside a chat message: nothing of it is markup. */
 static void put_quoted(struct buf *b, enum subscriber_format f, const char *text)
@@ -111,7 +111,7 @@ static void put_chat(struct buf *b, enum subscriber_format f, struct str text)
                                   : ",\"allowed_mentions\":{\"parse\":[]}}");
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------ */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static enum rc keep(struct arena *a, const struct buf *b, struct str *ret, struct err *err)
 {
@@ -157,7 +157,7 @@ enum rc message_test_body(struct arena *a, enum subscriber_format f, const char 
     return keep(a, &b, ret, err);
 }
 
-/* ---- sealing ----------------------------------------------------------------------------------- */
+/* ---- sealing --------------------------------------------------------------------------------- */
 
 enum rc message_sign(const char *secret, const char *id, int64_t seconds, struct str body,
                      char out[MESSAGE_SIGNATURE_MAX])

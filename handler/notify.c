@@ -80,7 +80,7 @@ const char *notify_wrong(const struct notify *n)
     return n->wrong;
 }
 
-/* ---- who ----------------------------------------------------------------------------------------- */
+/* ---- who ------------------------------------------------------------------------------------- */
 
 struct strangers {
     const struct notify *n;
@@ -141,7 +141,7 @@ static enum rc read_file(struct notify *n, struct err *err)
     return RC_OK;
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 /* What a notice is about, as it is now. An entry that the public has not is none. */
 static enum rc look_up(struct notify *n, const struct notice *x, struct source *s,
@@ -188,7 +188,7 @@ static enum rc sort_some(struct notify *n, bool *ret_more, struct err *err)
     return ledger_end(n->ledger, rc, err);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void on_done(void *ctx, const struct fetch_res *res)
 {
@@ -296,7 +296,7 @@ static enum rc start_one(struct notify *n, const struct subscriber *who, const s
     return keep_now(n, &e, err);
 }
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static size_t under_way(const struct notify *n, const char *subscriber)
 {
@@ -324,7 +324,7 @@ static struct slot *free_slot(struct notify *n)
     return i < SLOTS ? &n->slots[i] : NULL;
 }
 
-/* ---- pauses -------------------------------------------------------------------------------------- */
+/* ---- pauses ---------------------------------------------------------------------------------- */
 
 /* Of this one, or the one that is over first: there are as many as there can be subscribers. */
 static struct pause *pause_of(struct notify *n, const char *subscriber)
@@ -379,7 +379,7 @@ static enum rc put_off(struct notify *n, const struct subscriber *who, const str
     return ledger_end(n->ledger, put_off_all(n, who, due, n_due, ms, err), err);
 }
 
-/* ---- what is due --------------------------------------------------------------------------------- */
+/* ---- what is due ----------------------------------------------------------------------------- */
 
 static size_t leave_out_started(const struct notify *n, const char *subscriber,
                                 struct delivery *due, size_t n_due)
@@ -485,7 +485,7 @@ enum rc notify_turn(struct notify *n, struct outbox_counts *c, bool *ret_more, s
     return settle(n, c, err);
 }
 
-/* ---- a test -------------------------------------------------------------------------------------- */
+/* ---- a test ---------------------------------------------------------------------------------- */
 
 struct test {
     struct notify_answer *answer;

@@ -133,7 +133,7 @@ static enum rc find(const struct outbox_env *env, const char *run_id, struct tol
     return told_change(env->arena, &r, ret, err);
 }
 
-/* ---- to a file --------------------------------------------------------------------------------- */
+/* ---- to a file ------------------------------------------------------------------------------- */
 
 static enum rc add_lines(const struct outbox_env *env, const char *path, struct str lines,
                          struct err *err)
@@ -150,7 +150,7 @@ static enum rc add_lines(const struct outbox_env *env, const char *path, struct 
                : err_set(err, RC_IO, "openlineage", "cannot write %.200s: %s", path, strerror(why));
 }
 
-/* ---- over HTTP --------------------------------------------------------------------------------- */
+/* ---- over HTTP ------------------------------------------------------------------------------- */
 
 struct post {
     bool done;

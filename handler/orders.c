@@ -12,7 +12,7 @@
 
 #define DETAIL_MAX 600
 
-/* ---- declarations -------------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static enum rc store(const struct declare *d, const struct order *o, int64_t now,
                      char detail[DETAIL_MAX], struct err *err)
@@ -97,7 +97,7 @@ enum rc orders_apply(struct ledger *l, const struct instance *inst, int64_t now,
     }
 }
 
-/* ---- replays ------------------------------------------------------------------------------------- */
+/* ---- replays --------------------------------------------------------------------------------- */
 
 static enum rc replay(struct ledger *l, struct arena *a, const struct instance *inst,
                       orders_tick_fn *tick, void *ctx, struct err *err)

@@ -2,10 +2,10 @@
  * (ledger/replays.h).
  *
  * Invariants
- *   1. A declaration, its public rows and the mark that it was done are one transaction. What cannot be
- *      done leaves nothing but the reason.
- *   2. One replay at a time per instance (run/replay.lock, freed when its worker dies; then it is made
- *      again from the start). It looks at the ledger's own log and changes nothing.
+ *   1. A declaration, its public rows and the mark that it was done are one transaction. What
+ *      cannot be done leaves nothing but the reason.
+ *   2. One replay at a time per instance (run/replay.lock, freed when its worker dies; then it is
+ *      made again from the start). It looks at the ledger's own log and changes nothing.
  * Called by work between two jobs.
  */
 #ifndef FRESHET_HANDLER_ORDERS_H

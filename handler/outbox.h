@@ -1,10 +1,13 @@
-/* outbox: delivers what promotions left to be told (ledger/outbox.h) to the consumers of outbox.def.
+/* outbox: delivers what promotions left to be told (ledger/outbox.h) to the consumers
+ * of outbox.def.
  *
  * Invariants
- *   1. Nothing here is waited for by a handler: freshet-outbox is a process of its own, one per instance.
- *   2. At least once: a row goes after its consumer succeeded. Consumers are idempotent, or tell an id.
- *   3. What failed is tried again after a random wait below 1 s, 2 s, 4 s … an hour, and is dead after
- *      OUTBOX_TRIES_MAX tries.
+ *   1. Nothing here is waited for by a handler: freshet-outbox is a process of its own, one
+ *      per instance.
+ *   2. At least once: a row goes after its consumer succeeded. Consumers are idempotent, or tell
+ *      an id.
+ *   3. What failed is tried again after a random wait below 1 s, 2 s, 4 s … an hour, and is dead
+ *      after OUTBOX_TRIES_MAX tries.
  * Called by freshet-outbox, `freshet work` and `freshet replay`.
  */
 #ifndef FRESHET_HANDLER_OUTBOX_H
@@ -37,8 +40,8 @@ MUST_CHECK enum rc outbox_turn(const struct outbox_env *env, struct outbox_count
 /* Until nothing is due, also to subscribers (notify.h). */
 MUST_CHECK enum rc outbox_drain(struct ledger *l, const struct instance *inst,
                                 struct outbox_counts *ret, struct err *err);
-/* A word to freshet-stream, if it listens on run/wake.sock, that the feed has grown. Only a hint, as it
- * reads by sequence; never waits. */
+/* A word to freshet-stream, if it listens on run/wake.sock, that the feed has grown. Only a hint,
+ * as it reads by sequence; never waits. */
 void outbox_wake(const struct instance *inst);
 
 #endif

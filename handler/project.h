@@ -11,8 +11,8 @@
  * after it was added, changed, checked by hand or promoted. Inside a transaction. */
 MUST_CHECK enum rc project_source(struct ledger *l, const struct instance *inst,
                                   const struct source *s, int64_t now, struct err *err);
-/* The same for a source that was added in this transaction: it has no head and no rows yet. doc: its
- * description, when it was made before; empty: it is made here. */
+/* The same for a source that was added in this transaction: it has no head and no rows yet. doc:
+ * its description, when it was made before; empty: it is made here. */
 MUST_CHECK enum rc project_added(struct ledger *l, struct arena *a, const struct instance *inst,
                                  const struct source *s, struct str doc, int64_t now,
                                  struct err *err);

@@ -1,5 +1,5 @@
-/* rebuild: sources first, then changes in the order of their finalization, so that items get the numbers
- * they had. */
+/* rebuild: sources first, then changes in the order of their finalization, so that items get the
+ * numbers they had. */
 #include "handler/rebuild.h"
 
 #include <stdarg.h>

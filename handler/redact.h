@@ -6,9 +6,10 @@
  *   3. A snapped box covers the true one and is never equal to it; where that is impossible (the
  *      whole world) there is none.
  *   4. `redacted` depends on the level alone, not on what was withheld.
- *   5. An entry says the level it is shown on, not the one it was born on. Where that shows days, its id
- *      tells no second: evt_<day>T000000Z_<12 hex>; the first six are those of the true id, the others
- *      the end of the run's, so that no two of a day are equal. An id born there stays as it is.
+ *   5. An entry says the level it is shown on, not the one it was born on. Where that shows days,
+ *      its id tells no second: evt_<day>T000000Z_<12 hex>; the first six are those of the true id,
+ *      the others the end of the run's, so that no two of a day are equal. An id born there stays
+ *      as it is.
  * Pure. Called by job (rows of a change) and project (descriptions).
  */
 #ifndef FRESHET_HANDLER_REDACT_H

@@ -11,7 +11,7 @@
 
 #define ROW_MEMORY_MAX (64u << 20) /* a row is a declaration at most, parsed twice */
 
-/* ---- reading a file ------------------------------------------------------------------------------ */
+/* ---- reading a file -------------------------------------------------------------------------- */
 
 static void file_close(FILE **f)
 {
@@ -75,7 +75,7 @@ static enum rc each_of_file(const char *path, replay_fn *fn, void *ctx, struct e
     return ferror(f) ? err_set(err, RC_IO, "log", "cannot read %s", path) : RC_OK;
 }
 
-/* ---- proving --------------------------------------------------------------------------------------- */
+/* ---- proving --------------------------------------------------------------------------------- */
 
 static bool in_window(const struct replay *p, const struct replay_row *r)
 {
@@ -126,7 +126,7 @@ static enum rc prove(void *ctx, const struct replay_row *r, struct err *err)
     return allow(p, r, err);
 }
 
-/* ---- doing ------------------------------------------------------------------------------------------ */
+/* ---- doing ----------------------------------------------------------------------------------- */
 
 static bool has_object(const struct replay *p, const struct sha256 *sha)
 {
@@ -231,7 +231,7 @@ enum rc replay_run(struct ledger *l, const struct instance *inst, const struct r
     return rc;
 }
 
-/* ---- writing a file --------------------------------------------------------------------------------- */
+/* ---- writing a file -------------------------------------------------------------------------- */
 
 struct export
 {

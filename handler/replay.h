@@ -1,7 +1,7 @@
 /* replay: the replay log through the handler again, in its order.
  *
- * The log (ledger/replay.h) is the ledger's own, or one that `freshet replay --export` wrote. Each row is
- * one move of the ledger, and says all that is needed to make it again:
+ * The log (ledger/replay.h) is the ledger's own, or one that `freshet replay --export` wrote. Each
+ * row is one move of the ledger, and says all that is needed to make it again:
  *
  *   source.add, source.put                       the declaration, its author
  *   source.child                                 the same, with parent and entry
@@ -14,19 +14,20 @@
  *   level.ask, .approve, .reject, waiver.add, .revoke, admin.rollback, rollback.lifted,
  *   dead.retry, .drop                            who, what and why
  *
- * Ids, times and sequence numbers are those of the log. handler/replay.def has the kinds; one that is not
- * there is refused, since nobody knows what would be left out.
+ * Ids, times and sequence numbers are those of the log. handler/replay.def has the kinds; one that
+ * is not there is refused, since nobody knows what would be left out.
  *
  * Invariants
- *   1. The log is proved, row by row and hash by hash, before anything is written; so is that it and the
- *      ledger's own begin alike. Else RC_CORRUPT or RC_CONFLICT, and nothing is done.
- *   2. A row that the ledger has is a no-op: looked at, that its effect is there, and not done again.
- *   3. A row that it has not is done, and writes exactly itself: a replay that would write another row
- *      (ledger/replay.c, follow_script) undoes that row and ends. What went before it stays; the same
- *      replay goes on there.
+ *   1. The log is proved, row by row and hash by hash, before anything is written; so is that it
+ *      and the ledger's own begin alike. Else RC_CORRUPT or RC_CONFLICT, and nothing is done.
+ *   2. A row that the ledger has is a no-op: looked at, that its effect is there, and not
+ *      done again.
+ *   3. A row that it has not is done, and writes exactly itself: a replay that would write another
+ *      row (ledger/replay.c, follow_script) undoes that row and ends. What went before it stays;
+ *      the same replay goes on there.
  *   4. No network: bytes are the store's.
- * Not in the log, so not made again: receipts of checks and what they taught (validators, clocks, the sums
- * of /metrics), tokens, requests, evidence of runs without effect beyond their reason.
+ * Not in the log, so not made again: receipts of checks and what they taught (validators, clocks,
+ * the sums of /metrics), tokens, requests, evidence of runs without effect beyond their reason.
  * Called by `freshet replay`, and by orders for requests over HTTP (own log: no-ops only).
  */
 #ifndef FRESHET_HANDLER_REPLAY_H

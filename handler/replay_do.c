@@ -1,5 +1,5 @@
-/* replay_do: what each kind of row does, through the same doors as the first time. The clock stands at
- * the row's time. */
+/* replay_do: what each kind of row does, through the same doors as the first time. The clock stands
+ * at the row's time. */
 #include "core/clock.h"
 #include "core/json.h"
 #include "handler/project.h"
@@ -47,7 +47,7 @@ static enum rc record(struct replay *p, const struct replay_row *r, struct err *
                       replay_append(p->ledger, r->at, kind, r->src_no, ref, r->body, err), err);
 }
 
-/* ---- sources --------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* The member "spec" of a row, or the row itself, as the ledger has it. */
 static enum rc read_spec(struct replay *p, yyjson_val *spec, struct source *s, struct err *err)
@@ -175,7 +175,7 @@ static enum rc do_source_listed(struct replay *p, const struct replay_row *r, st
     return ledger_end(p->ledger, source_set_listed(p->ledger, &s, listed, r->at, err), err);
 }
 
-/* ---- candidates and runs ------------------------------------------------------------------------------ */
+/* ---- candidates and runs --------------------------------------------------------------------- */
 
 static enum rc read_news(struct replay *p, const struct replay_row *r, yyjson_val *body,
                          struct news *n, struct sha256 *sha, struct err *err)
@@ -309,7 +309,7 @@ static enum rc do_superseded(struct replay *p, const struct replay_row *r, struc
     return ledger_end(p->ledger, supersede(p, r, event, err), err);
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static enum rc do_decision(struct replay *p, const struct replay_row *r, struct err *err)
 {
@@ -323,8 +323,8 @@ static enum rc do_decision(struct replay *p, const struct replay_row *r, struct 
     return approval_decide(p->ledger, &ask, r->at, err);
 }
 
-/* Programs before this one wrote no body: nobody can make again what such a row did, so it is kept, and
- * what later rows say of it is kept with it. */
+/* Programs before this one wrote no body: nobody can make again what such a row did, so it is kept,
+ * and what later rows say of it is kept with it. */
 static bool says_nothing(const struct replay_row *r)
 {
     return str_is(r->body, "{}");
@@ -456,7 +456,7 @@ static enum rc do_dead(struct replay *p, const struct replay_row *r, struct err 
     return dead_decide(p->ledger, &d, r->at, err);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 replay_do_fn *replay_kind(struct str kind)
 {

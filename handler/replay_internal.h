@@ -1,4 +1,5 @@
-/* replay_internal: what replay.c, which takes the log, and replay_do.c, which does its rows, share. */
+/* replay_internal: what replay.c, which takes the log, and replay_do.c, which does its
+ * rows, share. */
 #ifndef FRESHET_HANDLER_REPLAY_INTERNAL_H
 #define FRESHET_HANDLER_REPLAY_INTERNAL_H
 

@@ -1,4 +1,5 @@
-/* rules_bytes: rules over the first and the last bytes of a file, and its JSON where it is no geodata. */
+/* rules_bytes: rules over the first and the last bytes of a file, and its JSON where it is
+ * no geodata. */
 #include "handler/validate_internal.h"
 
 #define CSV_LINES 20 /* enough to see that columns do not line up */

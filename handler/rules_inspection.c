@@ -148,7 +148,8 @@ static bool has_field(const struct summary *s, uint64_t mark)
     return false;
 }
 
-/* That there are no fields is known of features that have none; without features some formats name none. */
+/* That there are no fields is known of features that have none; without features some formats
+ * name none. */
 static bool knows_fields(const struct summary *s)
 {
     return !s->fields_uncounted && (s->n_fields > 0 || s->features > 0);

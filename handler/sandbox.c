@@ -1,4 +1,5 @@
-/* sandbox: rlimits, Landlock, seccomp; in this order, as each takes away what the next would need. */
+/* sandbox: rlimits, Landlock, seccomp; in this order, as each takes away what the next
+ * would need. */
 #include "handler/sandbox.h"
 
 #include <errno.h>

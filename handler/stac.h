@@ -13,11 +13,12 @@
 
 MUST_CHECK enum rc stac_item(struct arena *a, const struct facts *f, struct str *ret,
                              struct err *err);
-/* A stored item whose bytes this change removed or, as a rollback, replaced: the same, deprecated. */
+/* A stored item whose bytes this change removed or, as a rollback, replaced: the
+ * same, deprecated. */
 MUST_CHECK enum rc stac_item_gone(struct arena *a, struct str item, const struct facts *f,
                                   struct str *ret, struct err *err);
-/* Says only what the id says: what a collection holds is told by its items, each at its level. Extent and
- * links are added by the api, of public items alone. */
+/* Says only what the id says: what a collection holds is told by its items, each at its level.
+ * Extent and links are added by the api, of public items alone. */
 MUST_CHECK enum rc stac_collection(struct arena *a, const char *collection, struct str *ret,
                                    struct err *err);
 /* The geometry that covers a box: a polygon, or less where the box has no width or no height. */

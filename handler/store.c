@@ -1,9 +1,9 @@
 /* store: see store.h for the rules; here is how they are kept.
  *
  * All names are relative to the descriptor of store/, so that neither chdir nor a moved instance
- * matters. The folder of a name is synced on every keep. That the folder itself has its name is synced
- * once per process, also when it was there before: an earlier process may have made it and been killed
- * before it synced it, and nobody could tell. Nobody ever removes one. */
+ * matters. The folder of a name is synced on every keep. That the folder itself has its name is
+ * synced once per process, also when it was there before: an earlier process may have made it and
+ * been killed before it synced it, and nobody could tell. Nobody ever removes one. */
 #include "handler/store.h"
 
 #include <dirent.h>
@@ -84,7 +84,8 @@ static enum rc make_dir(const struct store *s, const char *path, struct err *err
     return err_set(err, RC_IO, "", "cannot make store/%s: %s", path, strerror(errno));
 }
 
-/* The n-th parent of a path, outermost first: "public", "public/sha256", ... False beyond the last. */
+/* The n-th parent of a path, outermost first: "public", "public/sha256", ... False beyond
+ * the last. */
 static bool parent_of(const char *path, size_t n, char out[STORE_PATH_MAX])
 {
     const char *slash = strchr(path, '/');
@@ -328,8 +329,8 @@ static enum rc give_name(const struct store_keep *k, struct err *err)
     return RC_OK;
 }
 
-/* Many files and folders at once are cheaper with the whole filesystem. What others write to it meanwhile is
- * waited for too, which is why few are not. */
+/* Many files and folders at once are cheaper with the whole filesystem. What others write to it
+ * meanwhile is waited for too, which is why few are not. */
 static void sync_all_or_die(const struct store *s)
 {
     if (syncfs(s->dir) != 0)

@@ -6,8 +6,9 @@
  *
  * Invariants
  *   1. (I4) When store_keep returned RC_OK, bytes and name survive a power cut: the file was synced
- *      before the rename and every directory on its path after it. For many objects at once (store_keep_all)
- *      both are a sync of the whole filesystem, which tells of errors since Linux 5.8.
+ *      before the rename and every directory on its path after it. For many objects at once
+ *      (store_keep_all) both are a sync of the whole filesystem, which tells of errors since
+ *      Linux 5.8.
  *   2. A name in sha256/ holds exactly the bytes it names; it appears whole or not at all.
  *   3. Keeping the same bytes again changes nothing that can be seen.
  *   4. After a failed fsync nobody knows what is on disk: the process aborts, and the next one
@@ -47,7 +48,8 @@ int store_put_fd(const struct store_put *p);
 int64_t store_put_size(const struct store_put *p); /* of the bytes so far */
 /* Makes the sealed bytes durable under their name and ends p. On failure p lives on. */
 MUST_CHECK enum rc store_keep(struct store_put **p, enum tier tier, struct err *err);
-/* The same for several, which wait for the disk together. On failure all live on, and may be kept anew. */
+/* The same for several, which wait for the disk together. On failure all live on, and may be
+ * kept anew. */
 #define STORE_KEEP_MAX 64
 struct store_keep {
     struct store_put **put;

@@ -24,7 +24,7 @@ const char *subscriber_format_name(enum subscriber_format f)
     return formats[f];
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
     struct arena *a;
@@ -317,7 +317,7 @@ void subscriber_events(const struct subscriber *s, char *out, size_t n)
             len += (size_t)snprintf(out + len, n - len, "%s%s", len ? "," : "", events[e].word);
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 /* An empty list lets everything pass; what is withheld ("") passes no other. */
 static bool passes(const struct conf_list *l, const char *value)

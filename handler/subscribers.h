@@ -1,13 +1,13 @@
 /* subscribers: who wants to be told of what (notify.json), and what each of them may be told (I8).
  *
  * Invariants
- *   1. Default deny: of a sovereign source nobody is told anything; of a restricted one only subscribers
- *      with "audience": "stewards", and no more than ids and that something happened.
+ *   1. Default deny: of a sovereign source nobody is told anything; of a restricted one only
+ *      subscribers with "audience": "stewards", and no more than ids and that something happened.
  *   2. A filter that names what a level withholds does not match.
- *   3. Errors name the subscriber, the field and the fix. A file that is wrong has no subscribers at all,
- *      so that nobody is told by half of it.
- *   4. (I12) The file names secrets; their values are read when something is sent, and kept nowhere. The
- *      address of a Slack or Discord hook is a secret itself.
+ *   3. Errors name the subscriber, the field and the fix. A file that is wrong has no subscribers
+ *      at all, so that nobody is told by half of it.
+ *   4. (I12) The file names secrets; their values are read when something is sent, and kept
+ *      nowhere. The address of a Slack or Discord hook is a secret itself.
  * Called by notify and the notify commands.
  */
 #ifndef FRESHET_HANDLER_SUBSCRIBERS_H

@@ -16,7 +16,8 @@ static void copy_digest(yyjson_val *o, const char *key, char out[SHA256_HEX])
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
-/* What one decimal point, or another format's habits, turn into each other is no change of schema. */
+/* What one decimal point, or another format's habits, turn into each other is no change
+ * of schema. */
 static const char *plain_type(const char *type)
 {
     static const char *const same[][2] = {

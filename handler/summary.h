@@ -1,8 +1,8 @@
 /* summary: the few numbers of an inspection report that rules look at and later runs compare with.
  *
  * A report has a row per feature; its summary is a few hundred bytes and is kept with the run
- * (runs.qa, member "inspection"). Nothing else of a report is stored: inspection is pure (I9), so it
- * can be made again from the bytes.
+ * (runs.qa, member "inspection"). Nothing else of a report is stored: inspection is pure (I9), so
+ * it can be made again from the bytes.
  *
  * Invariants
  *   1. Summaries of different INSPECT_VERSIONs are never compared: what is stored of another one is

@@ -1,5 +1,5 @@
-/* validate: looks at a file, asks every rule, writes the report. A new rule is a row in rules.def and a
- * function in rules_bytes.c or rules_inspection.c. */
+/* validate: looks at a file, asks every rule, writes the report. A new rule is a row in rules.def
+ * and a function in rules_bytes.c or rules_inspection.c. */
 #include "handler/validate_internal.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  *   1. (I9) Pure: the same bytes, expectation and head give the same report, byte for byte. No
  *      network, no clock, no locale, no file names; details are literals and never quote the data.
  *   2. The outcome is the worst verdict of any rule: fail, hold, pass.
- *   3. Memory is bounded: only JSON that is no geodata is parsed here, up to VALIDATE_PARSE_MAX; above
- *      that it is judged by its ends.
+ *   3. Memory is bounded: only JSON that is no geodata is parsed here, up to VALIDATE_PARSE_MAX;
+ *      above that it is judged by its ends.
  *   4. A file that is no geodata breaks no rule about geodata, unless the source asks for such.
  * Called by job.
  */

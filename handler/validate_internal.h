@@ -1,5 +1,6 @@
-/* validate_internal: what validate.c shows to the rules, and the rules it finds in rules.def: those over
- * bytes are in rules_bytes.c, those over an inspection in rules_inspection.c. Nobody else includes it. */
+/* validate_internal: what validate.c shows to the rules, and the rules it finds in rules.def: those
+ * over bytes are in rules_bytes.c, those over an inspection in rules_inspection.c. Nobody else
+ * includes it. */
 #ifndef FRESHET_HANDLER_VALIDATE_INTERNAL_H
 #define FRESHET_HANDLER_VALIDATE_INTERNAL_H
 
@@ -30,7 +31,8 @@ struct view {
 #undef X
 
 bool rule_in_degrees(const struct summary *s);
-/* The inspector could not read it, and has said why: rules that would guess at the reason are silent. */
+/* The inspector could not read it, and has said why: rules that would guess at the reason
+ * are silent. */
 bool rule_unread(const struct summary *s);
 
 #endif

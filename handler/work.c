@@ -223,7 +223,7 @@ void worker_free(struct worker **w)
     *w = NULL;
 }
 
-/* ---- the policy ------------------------------------------------------------------------------- */
+/* ---- the policy ------------------------------------------------------------------------------ */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -247,8 +247,8 @@ static enum rc read_policy(struct worker *w, struct err *err)
     return RC_OK;
 }
 
-/* The policy as it is now. One that cannot be read closes the gate: nothing is claimed, so that nothing
- * is promoted and nothing is lost, until it can. */
+/* The policy as it is now. One that cannot be read closes the gate: nothing is claimed, so that
+ * nothing is promoted and nothing is lost, until it can. */
 static enum rc need_policy(struct worker *w, struct err *err)
 {
     struct err why = {0};
@@ -270,7 +270,8 @@ static void still_here(void *ctx, int64_t done, int64_t total)
     (void)!tick(ctx, &ignored);
 }
 
-/* What comes before any claim. What was claimed under another policy goes back, and is claimed anew. */
+/* What comes before any claim. What was claimed under another policy goes back, and is
+ * claimed anew. */
 static enum rc prepare(struct worker *w, struct err *err)
 {
     char tag[POLICY_TAG_MAX];
@@ -301,7 +302,8 @@ static void ended(void *ctx, const struct work_end *end)
         e->fn(e->ctx, end);
 }
 
-/* What an operator wants back goes before what the detectors found. RC_NOT_FOUND: nothing is in hand. */
+/* What an operator wants back goes before what the detectors found. RC_NOT_FOUND: nothing is
+ * in hand. */
 static enum rc take(struct worker *w, size_t max, struct err *err)
 {
     TRY(prepare(w, err));
@@ -356,7 +358,7 @@ enum rc work_rollback(struct worker *w, const char *rollback_id, enum work_resul
     return RC_OK;
 }
 
-/* ---- from a replay log ------------------------------------------------------------------------- */
+/* ---- from a replay log ----------------------------------------------------------------------- */
 
 static enum rc claim_again(struct worker *w, const char *event, const char *run_id,
                            struct job_claim *ret, struct err *err)

@@ -46,7 +46,7 @@ enum rc approval_source(struct ledger *l, const char *id, int64_t *ret_src, stru
     return RC_OK;
 }
 
-/* ---- who may ----------------------------------------------------------------------------------- */
+/* ---- who may --------------------------------------------------------------------------------- */
 
 static enum rc refuse_author(struct ledger *l, int64_t src_no, const char *reviewer,
                              struct err *err)
@@ -99,7 +99,7 @@ static enum rc refuse_superseded(struct ledger *l, const struct subject *x, stru
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static enum rc write(struct ledger *l, const struct approval_ask *ask, const struct subject *x,
                      int64_t now, struct err *err)
@@ -151,7 +151,7 @@ enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_
     return ledger_end(l, decide(l, ask, now, err), err);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 enum rc approval_each(struct ledger *l, int64_t max, waiting_fn *fn, void *ctx, struct err *err)
 {

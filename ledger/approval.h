@@ -1,15 +1,17 @@
 /* approval: what waits for a person, and the person's decision: a held change (by its event), or a
  * request to lower the level of a source (lvl_...).
  *
- *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready, and its run
- *                  ends as REJECTED. A handler does either; who may write ends a rejected run at once.
+ *   held change    approve --> ready, and its run goes on where it stopped; reject --> ready,
+ *                  and its run ends as REJECTED. A handler does either; who may write ends a
+ *                  rejected run at once.
  *                  Nobody decides in time --> a later look ends it as SUPERSEDED (overtake.h).
  *   level request  approve --> a writer lowers the level (handler/levels.h); reject --> it is over.
  *
  * Invariants
- *   1. Who decides is not who asked for the check, declared or changed the source since its last promotion,
- *      or asked for the level. Where the policy wants a steward, only one that it names for the source or
- *      its collection decides. handler/job_gate.c asks again before the decision is acted on.
+ *   1. Who decides is not who asked for the check, declared or changed the source since its last
+ *      promotion, or asked for the level. Where the policy wants a steward, only one that it names
+ *      for the source or its collection decides. handler/job_gate.c asks again before the decision
+ *      is acted on.
  *   2. One decision per hold; a second is RC_CONFLICT, and so is one that came too late.
  *   3. Decision, state and replay row are one transaction.
  * INBOX role: intake decides too. Called by api and cli.
@@ -30,8 +32,8 @@ struct approval_ask {
 /* RC_NOT_FOUND, RC_INVALID, RC_WRONG_PERSON, RC_CONFLICT. Own transaction. */
 MUST_CHECK enum rc approval_decide(struct ledger *l, const struct approval_ask *ask, int64_t now,
                                    struct err *err);
-/* May the reviewer decide on changes of s, as source and policy are now? RC_WRONG_PERSON: who declared or
- * changed it since its last promotion, or no steward where one must. */
+/* May the reviewer decide on changes of s, as source and policy are now? RC_WRONG_PERSON: who
+ * declared or changed it since its last promotion, or no steward where one must. */
 MUST_CHECK enum rc approval_person(struct ledger *l, const struct policy *policy,
                                    const struct source *s, const char *reviewer, struct err *err);
 /* The replay row of a person's decision, from which it can be made again. Inside a transaction. */

@@ -1,4 +1,5 @@
-/* approval_log: apart from approval.c, so that who logs a decision does not link all that decides. */
+/* approval_log: apart from approval.c, so that who logs a decision does not link all
+ * that decides. */
 #include "core/json.h"
 #include "ledger/approval.h"
 

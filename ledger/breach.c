@@ -38,7 +38,7 @@ enum rc breach_follow(struct ledger *l, int64_t src_no, const struct health_fact
                       now, err);
 }
 
-/* ---- the sweep --------------------------------------------------------------------------------- */
+/* ---- the sweep ------------------------------------------------------------------------------- */
 
 struct sweep {
     int64_t now, nos[SWEEP_MAX];

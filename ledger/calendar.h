@@ -18,8 +18,8 @@ struct span {
 
 /* Annual, redistricting, census. */
 bool trigger_is_seasonal(const struct trigger *t);
-/* Of a seasonal trigger: the newest window that has opened at `at`, whether or not it is closed; none
- * before the first. */
+/* Of a seasonal trigger: the newest window that has opened at `at`, whether or not it is closed;
+ * none before the first. */
 struct span trigger_begun(const struct trigger *t, int64_t at);
 /* Of a seasonal trigger: the first window that opens after `at`. */
 struct span trigger_coming(const struct trigger *t, int64_t at);
@@ -43,7 +43,8 @@ int calendar_vintage(const struct source *s, int64_t now);
 /* Does a vintage open in this year? */
 bool calendar_has_vintage(const struct source *s, int year);
 /* When the next vintage begins; always after now. -1 when there is none. From one to the next:
- * for (at = calendar_next_vintage_at(s, last); at >= 0 && at <= now; at = calendar_next_vintage_at(s, at))
+ * for (at = calendar_next_vintage_at(s, last); at >= 0 && at <= now; at =
+ * calendar_next_vintage_at(s, at))
  */
 int64_t calendar_next_vintage_at(const struct source *s, int64_t now);
 

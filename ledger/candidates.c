@@ -1,5 +1,5 @@
-/* candidates: reading what is in the inbox. Apart from inbox.c, whose writers a program that only looks
- * must not hold. */
+/* candidates: reading what is in the inbox. Apart from inbox.c, whose writers a program that only
+ * looks must not hold. */
 #include "ledger/inbox.h"
 #include "ledger/query.h"
 

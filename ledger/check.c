@@ -139,8 +139,8 @@ static enum rc put_state(struct ledger *l, const struct check_result *r, bool *r
     return RC_OK;
 }
 
-/* What it found is of another declaration, or older than what is known by now: not even its level is
- * certain. Nobody can tell from here whether anything is new, so it is asked again. */
+/* What it found is of another declaration, or older than what is known by now: not even its level
+ * is certain. Nobody can tell from here whether anything is new, so it is asked again. */
 static enum rc be_outrun(struct ledger *l, struct check_result *r, int64_t now, struct err *err)
 {
     r->outcome = OUTCOME_unavailable;

@@ -3,10 +3,10 @@
  * Invariants
  *   1. (I3) check_commit writes receipt, state and candidate of each result in one transaction;
  *      a result that found something never advances the state without its candidate.
- *   2. A check writes the state only when nobody has since it was read. Else its receipt says so, what it
- *      found is dropped, and the source is due at once: two checks at a time, a declaration or a
- *      rollback under a check, cannot leave a state that is older than what was taken in, or bytes,
- *      times and levels of a declaration that is no longer in force.
+ *   2. A check writes the state only when nobody has since it was read. Else its receipt says so,
+ *      what it found is dropped, and the source is due at once: two checks at a time, a declaration
+ *      or a rollback under a check, cannot leave a state that is older than what was taken in, or
+ *      bytes, times and levels of a declaration that is no longer in force.
  *   3. A receipt of "nothing new" never costs a sync of its own: results are committed in batches.
  */
 #ifndef FRESHET_LEDGER_CHECK_H
@@ -17,7 +17,8 @@
 
 #define CHECK_CURSOR_MAX 256 /* a date, a version, an event id; longer ones are kept as a digest */
 
-/* source_state. Texts "" when absent, times -1. Fixed room, so that a check in flight is one block. */
+/* source_state. Texts "" when absent, times -1. Fixed room, so that a check in flight is
+ * one block. */
 struct check_state {
     char etag[1024], last_modified[64], validator_url[2048];
     bool has_seen;
@@ -48,13 +49,14 @@ MUST_CHECK enum rc check_state_get(struct ledger *l, int64_t src_no, struct chec
 /* The same of a source that was added in this transaction, without reading it back. */
 void check_state_fresh(const struct source *s, struct check_state *ret);
 
-/* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the caller's
- * transaction: the next check finds it again, as new. due_at: when that is, unless the source is
- * retired; -1 leaves it as it was. */
+/* What was seen of a source (digest, validators, cursor, failures) is forgotten, inside the
+ * caller's transaction: the next check finds it again, as new. due_at: when that is, unless the
+ * source is retired; -1 leaves it as it was. */
 MUST_CHECK enum rc check_forget(struct ledger *l, int64_t src_no, int64_t due_at, struct err *err);
-/* The handler could not get the bytes of an entry that a listing names, or of a source that was told to
- * have changed: a failure like one of a check, and the source is looked at again at due_at, although its
- * triggers are manual. Nothing when it is not named any more, or retired. Inside the caller's transaction. WRITE role. */
+/* The handler could not get the bytes of an entry that a listing names, or of a source that was
+ * told to have changed: a failure like one of a check, and the source is looked at again at due_at,
+ * although its triggers are manual. Nothing when it is not named any more, or retired. Inside the
+ * caller's transaction. WRITE role. */
 MUST_CHECK enum rc check_missed(struct ledger *l, int64_t src_no, enum outcome o,
                                 const char *detail, int64_t now, int64_t due_at, struct err *err);
 /* The handler has read the bytes of a source: the clocks move as after a check. Inside the caller's
@@ -86,9 +88,9 @@ struct check_result {
     int64_t request_no;      /* 0: none */
     bool unexpected;
     bool template; /* only its calendar was read (source_is_template) */
-    bool
-        spared; /* its host is left alone: nothing was sent, so nothing is known that was not before;
-                         a receipt and the next date, no failure, and no check that cost a request */
+    /* Its host is left alone: nothing was sent, so nothing is known that was not before. A receipt
+     * and the next date, no failure, and no check that cost a request. */
+    bool spared;
     bool streaming;   /* its event stream was open when the check began */
     bool deleted;     /* gone, so often and so long that it counts: a candidate as well */
     const char *hint; /* a literal or in the owner's arena: what tells this version from others;
@@ -100,8 +102,8 @@ struct check_result {
 };
 /* Results that become durable together, in a transaction of their own:
  *   check_begin ─▶ check_put each ─▶ check_end; check_abort instead when check_put fails.
- * check_put also keeps the check clocks of public_checks and the counters of requests. It changes a result
- * that was outrun (invariant 2): it is no more than that then, and withheld. */
+ * check_put also keeps the check clocks of public_checks and the counters of requests. It changes a
+ * result that was outrun (invariant 2): it is no more than that then, and withheld. */
 struct check_batch {
     struct ledger *ledger;
     int64_t now;

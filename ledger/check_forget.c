@@ -1,4 +1,5 @@
-/* check_forget: apart from check.c, so that who lifts a block does not link all that commits checks. */
+/* check_forget: apart from check.c, so that who lifts a block does not link all that
+ * commits checks. */
 #include "ledger/check.h"
 #include "ledger/query.h"
 

@@ -15,7 +15,7 @@ struct composed {
     uint64_t clock;
 };
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 void compose_init(struct compose *c, struct arena *a)
 {
@@ -88,9 +88,10 @@ void compose_counter(struct compose *c, int64_t *n)
     add(c, (struct compose_arg){.kind = ARG_COUNTER, .n = n});
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* The kept statement with this text, or a free place for it: the one that was not used for longest. */
+/* The kept statement with this text, or a free place for it: the one that was not used
+ * for longest. */
 static int find(struct composed *k, const char *sql, bool *ret_found)
 {
     int oldest = -1;
@@ -161,7 +162,7 @@ enum rc compose_open(struct ledger *l, const struct compose *c, struct query *re
     return RC_OK;
 }
 
-/* ---- functions --------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void geom_meets(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
@@ -195,7 +196,8 @@ static bool in_word(unsigned char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80;
 }
 
-/* Do the words stand in the text, one after the other, as whole words? ASCII case does not matter. */
+/* Do the words stand in the text, one after the other, as whole words? ASCII case does
+ * not matter. */
 static bool has_words(struct str text, struct str words)
 {
     for (size_t i = 0; words.n && i + words.n <= text.n; i++) {

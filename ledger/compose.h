@@ -7,7 +7,8 @@
  *
  * Invariants
  *   1. SQL text is made of literals of this room only; what a request holds is always bound.
- *   2. Statements are kept by their text, so that the same shape with other values is prepared once.
+ *   2. Statements are kept by their text, so that the same shape with other values is
+ *      prepared once.
  *   3. Role and authorizer of the handle apply as to every other statement.
  */
 #ifndef FRESHET_LEDGER_COMPOSE_H
@@ -50,7 +51,8 @@ MUST_CHECK enum rc compose_open(struct ledger *l, const struct compose *c, struc
                                 struct err *err);
 
 /* The functions that composed statements use: geom_meets(west, south, east, north, geometry),
- * has_words(text, words), and tally(counter, row), which is true and counts how often it was asked. Called by ledger_open and ledger_close. */
+ * has_words(text, words), and tally(counter, row), which is true and counts how often it was asked.
+ * Called by ledger_open and ledger_close. */
 MUST_CHECK enum rc compose_setup(struct ledger *l, struct err *err);
 void compose_teardown(struct ledger *l);
 

@@ -16,11 +16,12 @@
 /* A handle keeps pages of its own. A mapped one is looked up in the WAL and its cells are measured
  * (cell_size_check) with every use: half of what a page of items cost. */
 #define CACHE "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192"
-/* What an import of a million sources enters in the middle: below that, pages go to the WAL and come
- * back many times before the commit. */
+/* What an import of a million sources enters in the middle: below that, pages go to the WAL and
+ * come back many times before the commit. */
 #define BULK "PRAGMA cache_size = -262144"
-/* A CHECK with more than two names builds a table of them for every row, about a fifth of the time of an
- * import; the names it writes come from tables of our own, checked when the declaration was read. */
+/* A CHECK with more than two names builds a table of them for every row, about a fifth of the time
+ * of an import; the names it writes come from tables of our own, checked when the declaration
+ * was read. */
 #define UNCHECKED "PRAGMA ignore_check_constraints = 1"
 
 static const struct {
@@ -53,7 +54,7 @@ enum rc query_error(struct ledger *l, struct err *err, const char *doing)
     return err_set(err, rc, "", "ledger, %s: %s", doing, sqlite3_errmsg(l->db));
 }
 
-/* ---- roles ------------------------------------------------------------------------------------- */
+/* ---- roles ----------------------------------------------------------------------------------- */
 
 static bool may_touch(enum ledger_role role, const char *table, bool write)
 {
@@ -90,7 +91,7 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
     return ok ? SQLITE_OK : SQLITE_DENY;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int note_wal_pages(void *ctx, sqlite3 *db, const char *name, int pages)
 {
@@ -122,7 +123,8 @@ static enum rc harden(struct ledger *l, struct err *err)
     TRY(exec(l,
              "PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;",
              err));
-    /* What is deleted is overwritten where that costs no write: addresses with tokens (push_confirm). */
+    /* What is deleted is overwritten where that costs no write: addresses with
+     * tokens (push_confirm). */
     TRY(exec(l, "PRAGMA secure_delete = FAST;", err));
     return exec(l, CACHE, err);
 }
@@ -146,8 +148,8 @@ static enum rc open_db(const char *dir, enum ledger_role role, int flags, sha256
     struct ledger *l = calloc(1, sizeof *l);
     if (!l)
         return err_set(err, RC_NOMEM, "", "no memory for the ledger handle");
-    /* A connection belongs to one thread, and nobody asks SQLite what it has allocated. Refused, and
-     * needless, when SQLite is running already. */
+    /* A connection belongs to one thread, and nobody asks SQLite what it has allocated. Refused,
+     * and needless, when SQLite is running already. */
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     l->role = role;
@@ -214,7 +216,7 @@ void ledger_close(struct ledger **lp)
     *lp = NULL;
 }
 
-/* ---- large transactions -------------------------------------------------------------------------- */
+/* ---- large transactions ---------------------------------------------------------------------- */
 
 enum rc ledger_bulk(struct ledger *l, struct err *err)
 {
@@ -229,7 +231,7 @@ enum rc ledger_bulk_adds(struct ledger *l, struct err *err)
     return exec(l, UNCHECKED, err);
 }
 
-/* ---- signs of life and copies ------------------------------------------------------------------- */
+/* ---- signs of life and copies ---------------------------------------------------------------- */
 
 enum rc ledger_heartbeat(struct ledger *l, const char *role, int64_t now, struct err *err)
 {
@@ -256,7 +258,7 @@ enum rc ledger_backup(struct ledger *l, const char *file, struct err *err)
     return RC_OK;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static enum rc prepare(struct ledger *l, enum stmt_id id, struct query *q, struct err *err)
 {
@@ -387,7 +389,7 @@ enum rc query_i64(struct ledger *l, enum stmt_id id, int64_t *ret, struct err *e
     return rc;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 int64_t col_i64(const struct query *q, int i)
 {

@@ -48,7 +48,7 @@ enum rc dead_each_run(struct ledger *l, int64_t cand_no, dead_run_fn *fn, void *
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- decisions --------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static enum rc refuse_late(struct ledger *l, const struct candidate *c, struct err *err)
 {

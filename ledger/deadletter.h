@@ -2,8 +2,8 @@
  * decides: once more, or never.
  *
  * Invariants
- *   1. A retry starts anew, with no attempts used; it is refused when a newer candidate of the source
- *      was promoted since, as its news would be late.
+ *   1. A retry starts anew, with no attempts used; it is refused when a newer candidate of the
+ *      source was promoted since, as its news would be late.
  *   2. Both decisions are in the replay log, with who made them.
  * INBOX role: intake decides by itself, as nothing is promoted here. Called by api and cli.
  */

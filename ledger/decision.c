@@ -55,7 +55,7 @@ enum rc decision_held_each(struct ledger *l, int64_t src_no, held_fn *fn, void *
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- waivers ----------------------------------------------------------------------------------- */
+/* ---- waivers --------------------------------------------------------------------------------- */
 
 static enum rc check_waiver(const struct waiver *w, int64_t now, struct err *err)
 {

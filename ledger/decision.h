@@ -2,8 +2,8 @@
  *
  * Invariants
  *   1. Decisions, waivers and revocations are append-only; the database refuses anything else.
- *   2. A waiver counts from when it was given until it expires or is revoked; reviewer and requester
- *      are two people.
+ *   2. A waiver counts from when it was given until it expires or is revoked; reviewer and
+ *      requester are two people.
  *   3. A decision is written in the transaction that acts on it.
  * WRITE role. Called by handler (gate) and cli.
  */
@@ -34,8 +34,8 @@ struct waiver {
     const char *rule, *requester, *reviewer, *note;
 };
 #define WAIVER_LONGEST_MS (366 * 86400000LL) /* what shall hold longer belongs into the policy */
-/* Own transaction. RC_INVALID names the field. no 0: the next number; else the one it had. Whether the rule may be waived at all is the caller's to
- * know (handler/gate.h). */
+/* Own transaction. RC_INVALID names the field. no 0: the next number; else the one it had. Whether
+ * the rule may be waived at all is the caller's to know (handler/gate.h). */
 MUST_CHECK enum rc waiver_add(struct ledger *l, const struct waiver *w, int64_t now,
                               int64_t *ret_no, struct err *err);
 /* Own transaction. RC_NOT_FOUND, or RC_CONFLICT when it is over. */

@@ -91,7 +91,7 @@ enum rc enqueue(struct ledger *l, const struct news *n, int64_t now, char ret_ev
     return record(l, n, absorbed, now, ret_event, err);
 }
 
-/* ---- from the log ------------------------------------------------------------------------------- */
+/* ---- from the log ---------------------------------------------------------------------------- */
 
 static enum rc add_again(struct ledger *l, const struct news *n, int64_t now, const char *event,
                          struct err *err)

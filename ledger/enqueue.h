@@ -4,7 +4,8 @@
  * Invariants
  *   1. Candidate and replay row are written together, in the caller's transaction.
  *   2. Dedupe is a hint: only the newest open candidate of a source absorbs a
- *      duplicate, and only while nobody works on it: A, B, A again must end as three, not as A and B.
+ *      duplicate, and only while nobody works on it: A, B, A again must end as three, not as A
+ *      and B.
  *   3. An event id tells the second of a change only where the level shows it.
  */
 #ifndef FRESHET_LEDGER_ENQUEUE_H

@@ -7,10 +7,11 @@
 #include "ledger/runs.h"
 #include "ledger/telemetry.h"
 
-/* Claims in a row that never came to an end before a candidate counts as poison: something in it kills us. */
+/* Claims in a row that never came to an end before a candidate counts as poison: something in it
+ * kills us. */
 #define CRASHES_MAX 10
 
-/* ---- claim ------------------------------------------------------------------------------------- */
+/* ---- claim ----------------------------------------------------------------------------------- */
 
 /* The run that a crashed or held job left open goes on; otherwise a new one starts. */
 static enum rc open_run(struct ledger *l, const struct candidate *c, const struct run_tags *t,
@@ -113,7 +114,7 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
     return RC_OK;
 }
 
-/* ---- from a replay log --------------------------------------------------------------------------- */
+/* ---- from a replay log ----------------------------------------------------------------------- */
 
 static enum rc open_again(struct ledger *l, const struct candidate *c, const char *run_id,
                           const struct run_tags *t, bool *ret_resumed, struct err *err)
@@ -154,7 +155,7 @@ enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event, 
     return ledger_end(l, claim_again(l, a, event, run_id, now, tags, ret, ret_resumed, err), err);
 }
 
-/* ---- reclaim ----------------------------------------------------------------------------------- */
+/* ---- reclaim --------------------------------------------------------------------------------- */
 
 static enum rc record_poison(struct ledger *l, int64_t no, int64_t now, struct err *err)
 {
@@ -224,7 +225,7 @@ enum rc inbox_reclaim(struct ledger *l, const char *owner, int64_t now, int64_t 
     return RC_OK;
 }
 
-/* ---- finish ------------------------------------------------------------------------------------ */
+/* ---- finish ---------------------------------------------------------------------------------- */
 
 enum rc inbox_lease_check(struct ledger *l, int64_t cand_no, int64_t token, struct err *err)
 {
@@ -305,7 +306,7 @@ enum rc inbox_finish(struct ledger *l, const struct inbox_finish *f, int64_t now
     return ledger_end(l, rc, err);
 }
 
-/* ---- decisions --------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *ret, struct err *err)
 {
@@ -338,7 +339,7 @@ enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now, 
     return query_run(l, Q_INBOX_END, err, "itttm", cand, "done", "rejected", "REJECTED", now);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 enum rc inbox_stats(struct ledger *l, struct inbox_stats *ret, struct err *err)
 {

@@ -33,19 +33,20 @@ MUST_CHECK enum rc inbox_claim(struct ledger *l, struct arena *a, const char *ow
                                char ret_run[37], bool *ret_resumed, struct err *err);
 /* Would inbox_claim find one? A look without the lock. */
 MUST_CHECK enum rc inbox_ready(struct ledger *l, int64_t now, bool *ret, struct err *err);
-/* The same within the caller's transaction: whoever ends runs may begin the next by the same commit.
- * others: does the caller hold candidates? One that had INBOX_SUSPECT claims in a row without an end is a
- * suspect, and claimed only by who holds none: if it is what kills the workers, those beside it would be
- * taken for poison too. RC_NOT_FOUND as long as it is the oldest. */
+/* The same within the caller's transaction: whoever ends runs may begin the next by the same
+ * commit. others: does the caller hold candidates? One that had INBOX_SUSPECT claims in a row
+ * without an end is a suspect, and claimed only by who holds none: if it is what kills the workers,
+ * those beside it would be taken for poison too. RC_NOT_FOUND as long as it is the oldest. */
 #define INBOX_SUSPECT 3
 MUST_CHECK enum rc inbox_claim_next(struct ledger *l, struct arena *a, const char *owner,
                                     int64_t now, int64_t lease_ms, const struct run_tags *tags,
                                     bool others, struct candidate *ret, char ret_run[37],
                                     bool *ret_resumed, struct err *err);
-/* Gives back what was claimed and not begun: ready again, as if nobody had taken it. RC_CONFLICT when
- * the lease was lost. Own transaction. */
+/* Gives back what was claimed and not begun: ready again, as if nobody had taken it. RC_CONFLICT
+ * when the lease was lost. Own transaction. */
 MUST_CHECK enum rc inbox_release(struct ledger *l, int64_t cand_no, int64_t token, struct err *err);
-/* From a replay log: leases the candidate of this event for the run that it had. Own transaction. */
+/* From a replay log: leases the candidate of this event for the run that it had.
+ * Own transaction. */
 MUST_CHECK enum rc inbox_claim_again(struct ledger *l, struct arena *a, const char *event,
                                      const char *run_id, int64_t now, const struct run_tags *tags,
                                      struct candidate *ret, bool *ret_resumed, struct err *err);
@@ -68,7 +69,8 @@ typedef enum rc run_also_fn(void *ctx, struct ledger *l, struct err *err);
  *   FAILED  deterministic failure; candidate done, result failed
  *   REJECTED  by a person; candidate done, result rejected
  *   RETRY   transient; candidate ready again at next_attempt_at, or dead when attempts are used up
- * *ret_dead tells so, to `also` as well. qa (JSON) may be empty; prov is the evidence bundle (JSON), may be empty. */
+ * *ret_dead tells so, to `also` as well. qa (JSON) may be empty; prov is the evidence bundle
+ * (JSON), may be empty. */
 enum inbox_end { INBOX_NOOP, INBOX_FAILED, INBOX_RETRY, INBOX_REJECTED };
 struct inbox_finish {
     int64_t cand_no, src_no, lease_token;
@@ -92,10 +94,11 @@ MUST_CHECK enum rc inbox_rejected(struct ledger *l, const char *run_id, bool *re
 MUST_CHECK enum rc inbox_end_rejected(struct ledger *l, const char *event_id, int64_t now,
                                       struct err *err);
 
-/* The bound of the inbox: RC_FULL when `max` candidates or more are open (ready or leased; what is held
- * waits for a person and does not count). Who brings something new asks before: intake answers 503, the
- * scheduler and `freshet check` begin no check. What is under way is taken in all the same, so a bound may
- * be passed by as much as that. One row is read, whatever the number. INBOX role. */
+/* The bound of the inbox: RC_FULL when `max` candidates or more are open (ready or leased; what is
+ * held waits for a person and does not count). Who brings something new asks before: intake answers
+ * 503, the scheduler and `freshet check` begin no check. What is under way is taken in all the
+ * same, so a bound may be passed by as much as that. One row is read, whatever the number.
+ * INBOX role. */
 MUST_CHECK enum rc inbox_room(struct ledger *l, int64_t max, struct err *err);
 
 /* By its number; RC_NOT_FOUND. */
@@ -123,15 +126,16 @@ struct inbox_fate {
 };
 MUST_CHECK enum rc inbox_fate(struct ledger *l, const char *event_id, int64_t now,
                               struct inbox_fate *ret, struct err *err);
-/* What could not be taken in of a source at the last try, and is tried again. RC_NOT_FOUND: nothing. */
+/* What could not be taken in of a source at the last try, and is tried again.
+ * RC_NOT_FOUND: nothing. */
 struct inbox_waiting {
     char reason[64];
     int64_t attempts, next_at;
 };
 MUST_CHECK enum rc inbox_waiting(struct ledger *l, int64_t src_no, struct inbox_waiting *ret,
                                  struct err *err);
-/* And of what the entries of a listing were given, since its event was taken in; nothing when the event
- * is not a listing's. */
+/* And of what the entries of a listing were given, since its event was taken in; nothing when the
+ * event is not a listing's. */
 struct inbox_entry {
     char source_id[80], event_id[48], outcome[32];
     struct inbox_fate fate;

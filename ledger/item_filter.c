@@ -1,5 +1,5 @@
-/* item_filter: from the tree to SQL with bound values. Times in items have one fixed width, so they are
- * compared as text; a time of the filter is bound in the same form. */
+/* item_filter: from the tree to SQL with bound values. Times in items have one fixed width, so they
+ * are compared as text; a time of the filter is bound in the same form. */
 #include "ledger/item_filter.h"
 
 #include "core/clock.h"
@@ -12,7 +12,7 @@ static enum rc refuse(struct err *err, const char *what)
     return err_set(err, RC_INVALID, CQL2_FIELD, "%s is not supported here", what);
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static struct str plain_name(struct str name)
 {
@@ -106,7 +106,7 @@ static enum rc value(struct compose *c, const struct cql2 *q, struct err *err)
     return RC_INTERNAL;
 }
 
-/* ---- conditions -------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 /* % and _ as GLOB has them, which minds case; a backslash takes the meaning of the next. */
 static enum rc like(struct compose *c, const struct cql2 *q, struct err *err)
@@ -197,7 +197,7 @@ static enum rc joined(struct compose *c, const struct cql2 *q, const char *word,
     return RC_OK;
 }
 
-/* ---- place ------------------------------------------------------------------------------------- */
+/* ---- place ----------------------------------------------------------------------------------- */
 
 #define ROUNDED 0.0001 /* degrees: more than the 32-bit numbers of the R*Tree are off */
 
@@ -259,7 +259,7 @@ static enum rc intersects(struct compose *c, const struct cql2 *q, struct err *e
     return RC_OK;
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Allen's relations: A and B are start and end of the first argument, C and D of the second. */
 static const struct {
@@ -280,8 +280,8 @@ static const struct {
                  {"t_startedby", "A=C&B>D"},
                  {"t_starts", "A=C&B<D"}};
 
-/* One end of an instant or interval. A day ends with its last millisecond; open ends are below and above
- * every time. */
+/* One end of an instant or interval. A day ends with its last millisecond; open ends are below and
+ * above every time. */
 static enum rc time_end(struct compose *c, const struct cql2 *q, bool last, struct err *err)
 {
     switch (q->kind) {
@@ -317,7 +317,7 @@ static enum rc relation(struct compose *c, const struct cql2 *q, const char *rul
     return RC_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static enum rc function(struct compose *c, const struct cql2 *q, struct err *err)
 {

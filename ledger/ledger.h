@@ -11,8 +11,8 @@
  *      beside the file. No connection checkpoints by itself.
  *   3. Writers run synchronous=FULL: after ledger_commit returned RC_OK, it is on disk.
  *      A sync that fails ends the process.
- *   4. Readers step statements to the end or reset them, and end what ledger_read_begin began before
- *      they wait for anything: none holds the WAL open.
+ *   4. Readers step statements to the end or reset them, and end what ledger_read_begin began
+ *      before they wait for anything: none holds the WAL open.
  *   5. A ledger handle never crosses a fork.
  */
 #ifndef FRESHET_LEDGER_LEDGER_H
@@ -43,29 +43,31 @@ MUST_CHECK enum rc ledger_commit(struct ledger *l, struct err *err);
 /* Commits when rc is RC_OK, else undoes and gives rc back. */
 MUST_CHECK enum rc ledger_end(struct ledger *l, enum rc rc, struct err *err);
 void ledger_abort(struct ledger *l); /* no-op without a transaction and a group */
-/* Several transactions that one sync makes durable. Between these two, ledger_begin and ledger_commit mark
- * the parts of one; when a part is aborted, or the commit of the group fails, none of them was written and
- * the group is over. The lock is held all the while. */
+/* Several transactions that one sync makes durable. Between these two, ledger_begin and
+ * ledger_commit mark the parts of one; when a part is aborted, or the commit of the group fails,
+ * none of them was written and the group is over. The lock is held all the while. */
 MUST_CHECK enum rc ledger_group_begin(struct ledger *l, struct err *err);
 MUST_CHECK enum rc ledger_group_commit(struct ledger *l, struct err *err);
-/* What this transaction takes from the public must not be found in a cache either, once it is committed
- * (ledger/slots.h). */
+/* What this transaction takes from the public must not be found in a cache either, once it is
+ * committed (ledger/slots.h). */
 void ledger_withdraws(struct ledger *l);
 
 /* A large transaction is about to begin: gives the handle, until it is closed, memory for it. WRITE
  * role. */
 MUST_CHECK enum rc ledger_bulk(struct ledger *l, struct err *err);
-/* The same, and the schema's CHECKs, references and triggers are not asked any more on this handle: for
- * an import that only adds sources. The reader of declarations has checked their values, source_add
- * numbers them and what refers to them, and no trigger of theirs does more than refuse. */
+/* The same, and the schema's CHECKs, references and triggers are not asked any more on this handle:
+ * for an import that only adds sources. The reader of declarations has checked their values,
+ * source_add numbers them and what refers to them, and no trigger of theirs does more
+ * than refuse. */
 MUST_CHECK enum rc ledger_bulk_adds(struct ledger *l, struct err *err);
 
-/* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it is
- * open, no checkpoint gets past it. No write transaction may begin before ledger_read_end. */
+/* Several reads as of one moment, and without taking SQLite's lock for each. Short: as long as it
+ * is open, no checkpoint gets past it. No write transaction may begin before ledger_read_end. */
 MUST_CHECK enum rc ledger_read_begin(struct ledger *l, struct err *err);
 void ledger_read_end(struct ledger *l); /* no-op when none is open */
 
-/* Not a program: since when the scheduler begins no check as the inbox is full; -1: there is room. */
+/* Not a program: since when the scheduler begins no check as the inbox is full; -1: there
+ * is room. */
 #define HEARTBEAT_FULL "full"
 /* Sign of life for /readyz; `role` is "handler" or "scheduler". With the scheduler's goes when the
  * oldest public source is due (role "due"), for /metrics. Opens its own transaction. */

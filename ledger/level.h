@@ -1,10 +1,11 @@
-/* level: requests to show more of a source than before. approval.h decides on them, handler/levels.h
- * carries out what was approved.
+/* level: requests to show more of a source than before. approval.h decides on them,
+ * handler/levels.h carries out what was approved.
  *
  * Invariants
- *   1. A request is decided once, by somebody else than who asked; the database refuses anything else.
- *   2. At most one of a source waits: a newer one takes its place, and none outlives the level that it was
- *      asked for (source_put).
+ *   1. A request is decided once, by somebody else than who asked; the database refuses
+ *      anything else.
+ *   2. At most one of a source waits: a newer one takes its place, and none outlives the level that
+ *      it was asked for (source_put).
  * WRITE role. Called by handler and cli.
  */
 #ifndef FRESHET_LEDGER_LEVEL_H

@@ -1,5 +1,5 @@
-/* license: which licences are known by their SPDX identifiers (licenses.def). Pure. Called by the rules of
- * policy.json, by the items of the catalog and by the linked data. */
+/* license: which licences are known by their SPDX identifiers (licenses.def). Pure. Called by the
+ * rules of policy.json, by the items of the catalog and by the linked data. */
 #ifndef FRESHET_LEDGER_LICENSE_H
 #define FRESHET_LEDGER_LICENSE_H
 

@@ -35,7 +35,7 @@ enum rc notice_put(struct ledger *l, enum notice_kind kind, int64_t src_no, cons
                      now);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Columns of NOTICE_COLUMNS. */
 static enum rc read_notice(const struct query *q, struct notice *ret, struct err *err)
@@ -146,7 +146,7 @@ enum rc notice_entry(struct ledger *l, struct arena *a, const char *event_id,
     return RC_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 enum rc notice_deliver(struct ledger *l, int64_t notice_no, const char *subscriber, int64_t at,
                        struct err *err)

@@ -3,12 +3,12 @@
  *   what happened ──▶ notices ──▶ (notice_sort: who wants it) ──▶ deliveries ──▶ told, or dead
  *
  * Invariants
- *   1. A notice is written in the transaction in which it happens, by whatever role that has, and knows
- *      no subscriber: nobody who works waits for one, or for the file that names them.
- *   2. At least once: a delivery goes after its subscriber took it; a notice with its last delivery. The
- *      id is the same in every attempt.
- *   3. Each subscriber has rows of its own; those that failed OUTBOX_TRIES_MAX times are dead, stay, and
- *      are tried again when somebody revives them.
+ *   1. A notice is written in the transaction in which it happens, by whatever role that has, and
+ *      knows no subscriber: nobody who works waits for one, or for the file that names them.
+ *   2. At least once: a delivery goes after its subscriber took it; a notice with its last
+ *      delivery. The id is the same in every attempt.
+ *   3. Each subscriber has rows of its own; those that failed OUTBOX_TRIES_MAX times are dead,
+ *      stay, and are tried again when somebody revives them.
  *   4. While a log is replayed nothing is written: what was told is not told again.
  *   5. (I8) Rows name sources of every level. What may be told of them is decided when it is told
  *      (handler/subscribers.h), by the level that the source has then.
@@ -62,8 +62,9 @@ struct delivery {
 MUST_CHECK enum rc delivery_due(struct ledger *l, const char *subscriber, int64_t now,
                                 struct delivery ret[DELIVERIES_MAX], size_t *ret_n,
                                 struct err *err);
-/* How an attempt ended. done: it goes, with its notice when that was the last one. Else it is tried again
- * at next_at, or is dead (-1); counts: this was a try of its own. Inside the caller's transaction. */
+/* How an attempt ended. done: it goes, with its notice when that was the last one. Else it is tried
+ * again at next_at, or is dead (-1); counts: this was a try of its own. Inside the
+ * caller's transaction. */
 struct delivery_end {
     int64_t notice_no;
     const char *subscriber, *why;
@@ -92,8 +93,8 @@ MUST_CHECK enum rc delivery_each(struct ledger *l, delivery_stats_fn *fn, void *
 /* Rows of subscribers that are none any more go. Inside the caller's transaction. */
 MUST_CHECK enum rc delivery_forget(struct ledger *l, const char *subscriber, struct err *err);
 
-/* The feed entry of a change as the public has it now, without its number; RC_NOT_FOUND when there is
- * none. JSON text. */
+/* The feed entry of a change as the public has it now, without its number; RC_NOT_FOUND when there
+ * is none. JSON text. */
 struct notice_entry {
     struct str doc;
     const char *change_type, *change_class; /* "" where the level withholds them */

@@ -1,9 +1,10 @@
-/* order: sources that were declared, changed or retired over HTTP. Intake stores the wish; a handler carries
- * it out (handler/orders.h), as only it may write public rows.
+/* order: sources that were declared, changed or retired over HTTP. Intake stores the wish; a
+ * handler carries it out (handler/orders.h), as only it may write public rows.
  *
  * Invariants
  *   1. A wish is durable before it is answered, and carried out once, in the order of asking.
- *   2. What cannot be done when its turn comes is `failed`, with the reason; nothing of it was done.
+ *   2. What cannot be done when its turn comes is `failed`, with the reason; nothing of it
+ *      was done.
  */
 #ifndef FRESHET_LEDGER_ORDER_H
 #define FRESHET_LEDGER_ORDER_H

@@ -1,4 +1,5 @@
-/* order_ask: stores a wish about a source. Apart from order.c, as who carries wishes out takes none. */
+/* order_ask: stores a wish about a source. Apart from order.c, as who carries wishes out
+ * takes none. */
 #include "core/clock.h"
 #include "core/json.h"
 #include "ledger/order.h"

@@ -1,12 +1,12 @@
-/* outbox: what must still be told about a change, a row per consumer, written in the transaction that
- * promotes it.
+/* outbox: what must still be told about a change, a row per consumer, written in the transaction
+ * that promotes it.
  *
  * Invariants
  *   1. A row is there as long as its consumer has not succeeded: at least once, never lost.
  *   2. (run, kind) is the identity of what is told; it is the same in every attempt.
  *   3. Consumers do not wait for one another: each takes the rows of its kind.
- *   4. A row that failed OUTBOX_TRIES_MAX times is dead: it stays, is counted, and is not tried again
- *      until somebody revives it.
+ *   4. A row that failed OUTBOX_TRIES_MAX times is dead: it stays, is counted, and is not tried
+ *      again until somebody revives it.
  * Who delivers: handler/outbox.h. WRITE role.
  */
 #ifndef FRESHET_LEDGER_OUTBOX_H

@@ -8,7 +8,8 @@ struct pause {
     char host[280]; /* host:port */
     int64_t until;
 };
-/* Writes n of them, in a transaction of its own; a longer one of the same host stays. INBOX role. */
+/* Writes n of them, in a transaction of its own; a longer one of the same host stays.
+ * INBOX role. */
 MUST_CHECK enum rc pause_put(struct ledger *l, const struct pause *all, size_t n, struct err *err);
 /* Those that are over go. Own transaction. WRITE role. */
 MUST_CHECK enum rc pause_forget(struct ledger *l, int64_t now, struct err *err);

@@ -92,7 +92,7 @@ bool policy_is_steward(const struct policy *p, const struct source *s, const cha
     return false;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
     struct arena *a;
@@ -376,7 +376,7 @@ enum rc policy_load(struct arena *a, const char *dir, sha256_fn *hash, struct po
     return policy_parse(a, (struct str){copy, buf_view(&text).n}, hash, ret, err);
 }
 
-/* ---- what ETags hold --------------------------------------------------------------------------- */
+/* ---- what ETags hold ------------------------------------------------------------------------- */
 
 static enum rc in_force(struct ledger *l, struct arena *a, const char *tag, bool *ret,
                         struct err *err)

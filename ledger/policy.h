@@ -1,10 +1,11 @@
-/* policy: what policy.json says: per level which metadata and licences a source needs, whether a person
- * must approve its changes, and who the stewards are. Only the document; handler/gate.h applies it.
+/* policy: what policy.json says: per level which metadata and licences a source needs, whether a
+ * person must approve its changes, and who the stewards are. Only the document; handler/gate.h
+ * applies it.
  *
  * Invariants
  *   1. What cannot be read allows nothing: there is no struct policy without a valid file.
- *   2. "levels" must be there, and a level that it does not name is denied. Restricted and sovereign sources always need an
- *      approval, sovereign ones a steward's: no file can say less.
+ *   2. "levels" must be there, and a level that it does not name is denied. Restricted and
+ *      sovereign sources always need an approval, sovereign ones a steward's: no file can say less.
  *   3. Errors name the field and the fix. schemas/policy.schema.json says the same as policy_parse.
  *   4. tag changes whenever the meaning of the file does, also when its author forgot the version.
  * Called by handler, api and cli.
@@ -77,8 +78,8 @@ MUST_CHECK enum rc policy_check_text(const char *field, const char *text, size_t
 /* The tag of the policy in force, as ETags hold it; written when it differs. Own transaction. */
 MUST_CHECK enum rc policy_publish(struct ledger *l, struct arena *a, const char *tag, int64_t now,
                                   struct err *err);
-/* From a replay log: with its row, also where the tag is in force already, as logs of two handlers that
- * read one edit may have it twice. */
+/* From a replay log: with its row, also where the tag is in force already, as logs of two handlers
+ * that read one edit may have it twice. */
 MUST_CHECK enum rc policy_publish_again(struct ledger *l, const char *tag, int64_t now,
                                         struct err *err);
 

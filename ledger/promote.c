@@ -170,7 +170,7 @@ enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, run_al
     return RC_OK;
 }
 
-/* ---- hold -------------------------------------------------------------------------------------- */
+/* ---- hold ------------------------------------------------------------------------------------ */
 
 static enum rc record_held(struct ledger *l, const struct hold *h, int64_t now, struct err *err)
 {
@@ -281,7 +281,7 @@ enum rc delta_last(struct ledger *l, struct arena *a, int64_t src_no, struct str
     return read_doc(l, a, &q, "delta: the source has no change yet", ret, err);
 }
 
-/* ---- changes ----------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void read_change(struct arena *a, const struct query *q, struct change *ret)
 {

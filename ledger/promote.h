@@ -27,8 +27,8 @@ struct head {
 MUST_CHECK enum rc head_get(struct ledger *l, struct arena *a, int64_t src_no, struct head *ret,
                             struct err *err);
 
-/* A change takes this many items out of use: a rollback the one of the change that is taken back, and the
- * head's, where that is what a rollback before it had brought back of it. */
+/* A change takes this many items out of use: a rollback the one of the change that is taken back,
+ * and the head's, where that is what a rollback before it had brought back of it. */
 #define MARKED_MAX 2
 /* Rows of the public tables for one change; empty docs write no row. */
 struct public_rows {
@@ -58,8 +58,8 @@ struct promotion {
     /* Items of bytes that are removed or taken back are rewritten to say so. NULL: none. */
     const char *marked_ids[MARKED_MAX];
     struct str marked[MARKED_MAX];
-    /* Candidates before this one are late news from now on: its own; of a rollback that of the head it
-     * leaves, since what waits is newer than what is taken back. */
+    /* Candidates before this one are late news from now on: its own; of a rollback that of the head
+     * it leaves, since what waits is newer than what is taken back. */
     int64_t news_no;
     const char *reverts; /* the run whose change is taken back; NULL: it is no rollback */
     struct str entry, delta, item, prov, qa; /* whole, private */

@@ -72,7 +72,7 @@ enum rc public_delta_get(struct ledger *l, struct arena *a, struct str delta_id,
     return get_doc(l, a, Q_R_DELTA, delta_id, ret, err);
 }
 
-/* ---- feed -------------------------------------------------------------------------------------- */
+/* ---- feed ------------------------------------------------------------------------------------ */
 
 enum rc public_change_get(struct ledger *l, struct arena *a, struct str event_id,
                           struct public_change *ret, struct err *err)
@@ -220,7 +220,7 @@ enum rc public_tail_gens(struct ledger *l, int64_t after, int64_t until, public_
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- freshness and sources --------------------------------------------------------------------- */
+/* ---- freshness and sources ------------------------------------------------------------------- */
 
 static enum rc read_fresh(struct arena *a, const struct query *q, struct public_fresh *ret,
                           struct err *err)

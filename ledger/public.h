@@ -20,8 +20,8 @@ struct public_doc {
 };
 MUST_CHECK enum rc public_prov_get(struct ledger *l, struct arena *a, struct str run_id,
                                    struct public_doc *ret, struct err *err);
-/* The provenance of a source, newest run first, from before `before` ("" the newest). Views are valid
- * during the call. */
+/* The provenance of a source, newest run first, from before `before` ("" the newest). Views are
+ * valid during the call. */
 typedef enum rc public_prov_fn(void *ctx, struct str run_id, const struct public_doc *d,
                                struct err *err);
 MUST_CHECK enum rc public_prov_each(struct ledger *l, struct str source_id, struct str before,
@@ -39,8 +39,8 @@ MUST_CHECK enum rc public_change_get(struct ledger *l, struct arena *a, struct s
                                      struct public_change *ret, struct err *err);
 #define PUBLIC_LIST_MAX 16 /* sources or collections in one filter: each is one index range */
 #define PUBLIC_OPEN INT64_MIN
-/* What a row must have. Lists are as in ",one,two,"; NULL asks nothing. What a level withholds matches
- * no filter. */
+/* What a row must have. Lists are as in ",one,two,"; NULL asks nothing. What a level withholds
+ * matches no filter. */
 struct public_change_filter {
     const char *collections, *types, *classes, *detectors;
     int64_t from,
@@ -99,8 +99,8 @@ MUST_CHECK enum rc public_fresh_get(struct ledger *l, struct arena *a, struct st
 MUST_CHECK enum rc public_fresh_each(struct ledger *l, struct str after, int64_t limit,
                                      public_fresh_fn *fn, void *ctx, struct err *err);
 
-/* The facts that decide about each source of a collection ("": of all), in any order; other members are
- * empty. Reads a row per source: for sums. */
+/* The facts that decide about each source of a collection ("": of all), in any order; other members
+ * are empty. Reads a row per source: for sums. */
 MUST_CHECK enum rc public_fresh_facts(struct ledger *l, struct str collection, public_fresh_fn *fn,
                                       void *ctx, struct err *err);
 

@@ -1,5 +1,5 @@
-/* public_catalog: the public rows as catalogs need them: collections in order, and what is in one. READ
- * role; views are valid during the call.
+/* public_catalog: the public rows as catalogs need them: collections in order, and what is in one.
+ * READ role; views are valid during the call.
  */
 #ifndef FRESHET_LEDGER_PUBLIC_CATALOG_H
 #define FRESHET_LEDGER_PUBLIC_CATALOG_H

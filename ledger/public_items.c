@@ -1,6 +1,6 @@
-/* public_items: searches over public_items and public_collections. Conditions are composed from what was
- * asked for; the page starts behind a row given by its sort keys. What is searched are narrow columns;
- * documents are read of the rows that the page shows. */
+/* public_items: searches over public_items and public_collections. Conditions are composed from
+ * what was asked for; the page starts behind a row given by its sort keys. What is searched are
+ * narrow columns; documents are read of the rows that the page shows. */
 #include "ledger/public_items.h"
 
 #include "ledger/item_filter.h"
@@ -38,7 +38,7 @@ enum rc public_item_get(struct ledger *l, struct arena *a, struct str collection
     return RC_OK;
 }
 
-/* ---- conditions of a search -------------------------------------------------------------------- */
+/* ---- conditions of a search ------------------------------------------------------------------ */
 
 static void one_of(struct compose *c, const char *column, const struct str *list, size_t n)
 {
@@ -87,7 +87,7 @@ static enum rc conditions(struct compose *c, const struct item_query *q, struct 
     return item_filter(c, q->filter, err);
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* What a page is sorted by, the id last; the default is datetime, newest first. */
 struct order {
@@ -189,9 +189,9 @@ static enum rc beyond(struct compose *c, const struct order *o, const struct ite
     return RC_OK;
 }
 
-/* Which rows: those that are meant, and on a page those beyond its edge. Few are in an area, so it is where a
- * search begins, and all of them are looked at: they are counted by the way. The cases keep the planner from
- * counting what is not meant, or only what is beyond. */
+/* Which rows: those that are meant, and on a page those beyond its edge. Few are in an area, so it
+ * is where a search begins, and all of them are looked at: they are counted by the way. The cases
+ * keep the planner from counting what is not meant, or only what is beyond. */
 static enum rc compose_rows(struct compose *c, const struct item_query *q, const struct order *o,
                             int64_t *counter, struct err *err)
 {
@@ -214,8 +214,8 @@ static enum rc compose_rows(struct compose *c, const struct item_query *q, const
     return RC_OK;
 }
 
-/* The numbers of the page in its order, then what they stand for: CROSS JOIN keeps that order, since what
- * stands left is the outer loop. */
+/* The numbers of the page in its order, then what they stand for: CROSS JOIN keeps that order,
+ * since what stands left is the outer loop. */
 static enum rc compose_page(struct compose *c, const struct item_query *q, const struct order *o,
                             int64_t *counter, struct err *err)
 {
@@ -310,7 +310,7 @@ enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_
     return RC_OK;
 }
 
-/* ---- collections ------------------------------------------------------------------------------- */
+/* ---- collections ----------------------------------------------------------------------------- */
 
 static struct public_collection view_collection(const struct query *q)
 {
@@ -356,7 +356,8 @@ enum rc public_collection_from(struct ledger *l, int64_t offset, int64_t limit,
     return hand_out(l, &q, fn, ctx, err);
 }
 
-/* Items without a place may be anywhere; where there are no items, nothing is anywhere, at no time. */
+/* Items without a place may be anywhere; where there are no items, nothing is anywhere, at
+ * no time. */
 static void collection_conditions(struct compose *c, const struct collection_query *q)
 {
     compose_sql(c,
@@ -414,7 +415,7 @@ enum rc public_collection_count(struct ledger *l, struct arena *a, const struct 
     return count(l, &c, ret, err);
 }
 
-/* ---- years ------------------------------------------------------------------------------------- */
+/* ---- years ----------------------------------------------------------------------------------- */
 
 static struct str year_text(int year, char out[16])
 {

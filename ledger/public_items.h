@@ -2,8 +2,8 @@
  *
  * Invariants
  *   1. Only public_* tables are read: what is withheld is neither found nor counted (I8).
- *   2. A page is a range of keys, not an offset: items that come or go while somebody pages are neither
- *      repeated nor skipped.
+ *   2. A page is a range of keys, not an offset: items that come or go while somebody pages are
+ *      neither repeated nor skipped.
  * Texts are views, valid during the call of the callback.
  */
 #ifndef FRESHET_LEDGER_PUBLIC_ITEMS_H
@@ -49,7 +49,8 @@ struct item_query {
 /* keys: n_sort + 1 values, the last is the id; with the default order datetime and id. */
 typedef enum rc public_item_fn(void *ctx, const struct public_item *i,
                                const struct sort_value *keys, size_t n_keys, struct err *err);
-/* *ret_matched: how many there are, whatever the page. RC_INVALID names what of the filter cannot be answered. */
+/* *ret_matched: how many there are, whatever the page. RC_INVALID names what of the filter cannot
+ * be answered. */
 MUST_CHECK enum rc public_item_search(struct ledger *l, struct arena *a, const struct item_query *q,
                                       public_item_fn *fn, void *ctx, int64_t *ret_matched,
                                       struct err *err);

@@ -133,7 +133,7 @@ enum rc publish_withheld(struct ledger *l, const struct publication *p, struct e
     return r->asset ? RC_OK : query_run(l, Q_DROP_ASSET, err, "hi", p->sha, p->source->no);
 }
 
-/* ---- retention ----------------------------------------------------------------------------------- */
+/* ---- retention ------------------------------------------------------------------------------- */
 
 static enum rc forget_before(struct ledger *l, int64_t first, int64_t now, int64_t *ret,
                              struct err *err)

@@ -6,8 +6,8 @@
 
 #include "ledger/promote.h"
 
-/* OVER: what is there is replaced. ADDED: in this transaction, so nothing is there. MEND: written only
- * where it differs, so that what is right keeps its generation (rebuild.h). */
+/* OVER: what is there is replaced. ADDED: in this transaction, so nothing is there. MEND: written
+ * only where it differs, so that what is right keeps its generation (rebuild.h). */
 enum publish_how { PUBLISH_OVER, PUBLISH_ADDED, PUBLISH_MEND };
 struct public_source {
     int64_t src_no;
@@ -53,11 +53,11 @@ MUST_CHECK enum rc publish_rows(struct ledger *l, const struct publication *p, s
 /* Takes away what the rows of p do not have, because the level withholds it. */
 MUST_CHECK enum rc publish_withheld(struct ledger *l, const struct publication *p, struct err *err);
 
-/* ---- retention --------------------------------------------------------------------------------- */
+/* ---- retention ------------------------------------------------------------------------------- */
 
-/* Ends the feed before the first entry that was published on or after the day of `since`: rows of entries that
- * are older go, and first_seq says where it begins. Nothing of the ledger, and no evidence of a change. In a
- * transaction of its own; *ret: how many went. */
+/* Ends the feed before the first entry that was published on or after the day of `since`: rows of
+ * entries that are older go, and first_seq says where it begins. Nothing of the ledger, and no
+ * evidence of a change. In a transaction of its own; *ret: how many went. */
 MUST_CHECK enum rc feed_forget(struct ledger *l, int64_t since, int64_t now, int64_t *ret,
                                struct err *err);
 

@@ -18,7 +18,7 @@ static void scope_of(const struct source *s, char out[SCOPE_MAX])
     snprintf(out, SCOPE_MAX, "hook/%lld", (long long)s->no);
 }
 
-/* ---- was it told before? ------------------------------------------------------------------------ */
+/* ---- was it told before? --------------------------------------------------------------------- */
 
 /* RC_NOT_FOUND: the id is new. */
 static enum rc find_id(struct ledger *l, const struct source *s, const struct push_event *e,
@@ -44,8 +44,8 @@ static int compare(struct str a, struct str b)
     return 0;
 }
 
-/* Where an event stands in the order of its object. An object of which nothing is known (any more) has
- * lost whatever came before. */
+/* Where an event stands in the order of its object. An object of which nothing is known (any more)
+ * has lost whatever came before. */
 struct place {
     bool stale, gap;
 };
@@ -101,7 +101,7 @@ enum rc push_is_old(struct ledger *l, const struct source *s, const struct push_
     return RC_OK;
 }
 
-/* ---- who gets the news -------------------------------------------------------------------------- */
+/* ---- who gets the news ----------------------------------------------------------------------- */
 
 static enum rc look_at(struct ledger *l, const struct source *s, int64_t now, struct err *err)
 {
@@ -176,7 +176,7 @@ static enum rc tell(struct ledger *l, struct arena *a, const struct source *s, c
     return add_candidate(l, a, &entry, detector, e, now, err);
 }
 
-/* ---- subscriptions ------------------------------------------------------------------------------ */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 enum rc push_confirm(struct ledger *l, const struct source *s, const char *url, int64_t now,
                      struct err *err)
@@ -188,7 +188,7 @@ enum rc push_confirm(struct ledger *l, const struct source *s, const char *url, 
     return query_run(l, Q_PUSH_CONFIRM_ADD, err, "iti", s->no, url, now);
 }
 
-/* ---- taking in ---------------------------------------------------------------------------------- */
+/* ---- taking in ------------------------------------------------------------------------------- */
 
 static enum rc count(struct ledger *l, const struct source *s, enum push_end end, struct err *err)
 {
@@ -248,7 +248,7 @@ enum rc push_take(struct ledger *l, struct arena *a, const struct source *s, con
     return RC_OK;
 }
 
-/* ---- confirmations ------------------------------------------------------------------------------ */
+/* ---- confirmations --------------------------------------------------------------------------- */
 
 enum rc push_confirm_next(struct ledger *l, int64_t now, struct push_confirmation *ret,
                           struct err *err)
@@ -278,7 +278,7 @@ enum rc push_confirm_end(struct ledger *l, int64_t no, bool done, const char *de
         err);
 }
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 enum rc push_state_get(struct ledger *l, int64_t src_no, struct push_state *ret, struct err *err)
 {
@@ -347,7 +347,7 @@ enum rc push_conflict_drop(struct ledger *l, int64_t no, struct err *err)
     return ledger_end(l, rc, err);
 }
 
-/* ---- forgetting --------------------------------------------------------------------------------- */
+/* ---- forgetting ------------------------------------------------------------------------------ */
 
 enum rc push_forget(struct ledger *l, int64_t now, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* push: what providers tell of a source, taken in exactly once. The way from a delivery to the inbox:
+/* push: what providers tell of a source, taken in exactly once. The way from a delivery to
+ * the inbox:
  *
  *   told before? ── same bytes ──▶ DUPLICATE     (nothing is written)
  *        │   └───── other bytes ─▶ CONFLICT      (quarantine: a row with both digests)
@@ -7,18 +8,21 @@
  *        ▼
  *   ACCEPTED: a candidate, or the source is due at once; its id, its place in the order, the count
  *
- * Who gets the news: the source itself; of a listing the entry that the object is, else the listing is
- * looked at; of a template all its vintages are. What is said to be gone is looked
- * at by the scheduler, which tells a deletion from a slip (`gone_after` looks, over a day). After a gap the event counts,
- * and the scheduler looks at the source besides, and at the listing that names it: what was lost stands there.
+ * Who gets the news: the source itself; of a listing the entry that the object is, else the listing
+ * is looked at; of a template all its vintages are. What is said to be gone is looked at by the
+ * scheduler, which tells a deletion from a slip (`gone_after` looks, over a day). After a gap the
+ * event counts, and the scheduler looks at the source besides, and at the listing that names it:
+ * what was lost stands there.
  *
  * Invariants
  *   1. All of an accepted event is written in the caller's one transaction.
  *   2. An id belongs to its source; it is kept until its provider sends it no more.
- *   3. Order, and a gap in it, is told by the provider's sequence alone, per source and object, never by a clock.
+ *   3. Order, and a gap in it, is told by the provider's sequence alone, per source and object,
+ *      never by a clock.
  *   4. (I12) No body, signature or secret comes here: digests, ids and names of objects do.
  *
- * push_take and push_confirm are intake's (INBOX role), the confirmations the scheduler's; `freshet` shows.
+ * push_take and push_confirm are intake's (INBOX role), the confirmations the scheduler's;
+ * `freshet` shows.
  */
 #ifndef FRESHET_LEDGER_PUSH_H
 #define FRESHET_LEDGER_PUSH_H
@@ -41,7 +45,8 @@ struct push_event {
     const char *confirm;         /* no news: a subscription wants this address fetched; NULL */
     int64_t keep_until;          /* how long the id is remembered */
 };
-/* detector: `webhook` or `event`. Inside a transaction; may be repeated in another one after a failure. */
+/* detector: `webhook` or `event`. Inside a transaction; may be repeated in another one after
+ * a failure. */
 MUST_CHECK enum rc push_take(struct ledger *l, struct arena *a, const struct source *s,
                              const char *detector, const struct push_event *e, int64_t now,
                              enum push_end *ret, struct err *err);
@@ -75,7 +80,8 @@ struct push_state {
 MUST_CHECK enum rc push_state_get(struct ledger *l, int64_t src_no, struct push_state *ret,
                                   struct err *err);
 
-/* Every source with an adapter that is not retired. The source is valid during the call only. WRITE role. */
+/* Every source with an adapter that is not retired. The source is valid during the call only.
+ * WRITE role. */
 MUST_CHECK enum rc push_sources(struct ledger *l, source_fn *fn, void *ctx, struct err *err);
 
 /* Quarantine, newest first; src_no 0: of all sources. WRITE role. */
@@ -91,8 +97,8 @@ MUST_CHECK enum rc push_conflict_count(struct ledger *l, int64_t *ret, struct er
 /* A person has seen to it. RC_NOT_FOUND. Own transaction. */
 MUST_CHECK enum rc push_conflict_drop(struct ledger *l, int64_t no, struct err *err);
 
-/* Forgets ids and places whose time is over, some at a time. Own transaction when there are any. WRITE
- * role. */
+/* Forgets ids and places whose time is over, some at a time. Own transaction when there are any.
+ * WRITE role. */
 MUST_CHECK enum rc push_forget(struct ledger *l, int64_t now, struct err *err);
 
 #endif

@@ -24,8 +24,8 @@
 
 #define LEDGER_BUSY_MS 10000 /* only tools from outside can make us wait: ours hold ledger.lock */
 
-/* Filters of the feed. Parameters 3 to 13 are those of CHANGE_FILTER, NULL where nothing is asked; 14 to 29
- * a list of sources or collections, of which unused ones are NULL and match nothing. */
+/* Filters of the feed. Parameters 3 to 13 are those of CHANGE_FILTER, NULL where nothing is asked;
+ * 14 to 29 a list of sources or collections, of which unused ones are NULL and match nothing. */
 #define CHANGE_LIST                                                                                \
     "(?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)"
 #define CHANGE_LIST_FIRST 14

@@ -95,7 +95,7 @@ enum rc replay_each(struct ledger *l, replay_fn *fn, void *ctx, struct err *err)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- replaying --------------------------------------------------------------------------------- */
+/* ---- replaying ------------------------------------------------------------------------------- */
 
 void replay_script(struct ledger *l, const struct replay_row *r)
 {

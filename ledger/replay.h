@@ -15,7 +15,8 @@ MUST_CHECK enum rc replay_each(struct ledger *l, replay_fn *fn, void *ctx, struc
 /* The hash that the row must have. */
 MUST_CHECK enum rc replay_hash(struct ledger *l, const struct replay_row *r, struct sha256 *ret,
                                struct err *err);
-/* Is row seq of the ledger's log this one? RC_NOT_FOUND: the log is shorter. RC_CONFLICT: another. */
+/* Is row seq of the ledger's log this one? RC_NOT_FOUND: the log is shorter.
+ * RC_CONFLICT: another. */
 MUST_CHECK enum rc replay_has(struct ledger *l, const struct replay_row *r, struct err *err);
 /* Does the effect of a promoted run stand: run, documents and digest? */
 MUST_CHECK enum rc replay_stands(struct ledger *l, const char *run_id, const struct sha256 *sha,

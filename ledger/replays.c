@@ -56,7 +56,7 @@ enum rc replays_done(struct ledger *l, const struct replay_done *r, int64_t now,
     return ledger_end(l, add(l, r, now, err), err);
 }
 
-/* ---- over HTTP ----------------------------------------------------------------------------------- */
+/* ---- over HTTP ------------------------------------------------------------------------------- */
 
 static enum rc read_request(struct ledger *l, struct arena *a, struct query *q,
                             struct replay_request *ret, struct err *err)

@@ -1,9 +1,12 @@
-/* replays: which replays were made or asked for, by whom, and how they ended; the sums of it for /metrics.
+/* replays: which replays were made or asked for, by whom, and how they ended; the sums of it
+ * for /metrics.
  *
  * Invariants
- *   1. One that was asked for over HTTP is open until it ends; while it is, no other is taken (RC_CONFLICT).
- *   2. Whoever asks, and however: a window of more than REPLAYS_DAYS_MAX days needs the name of somebody
- *      else who approved it, and a name that is given is never that of who asks (replays_check).
+ *   1. One that was asked for over HTTP is open until it ends; while it is, no other is
+ *      taken (RC_CONFLICT).
+ *   2. Whoever asks, and however: a window of more than REPLAYS_DAYS_MAX days needs the name of
+ *      somebody else who approved it, and a name that is given is never that of who
+ *      asks (replays_check).
  */
 #ifndef FRESHET_LEDGER_REPLAYS_H
 #define FRESHET_LEDGER_REPLAYS_H
@@ -11,7 +14,8 @@
 #include "ledger/request.h"
 
 #define REPLAYS_DAYS_MAX 90 /* of a window that nobody approved */
-/* May `by` have this window done again? approved_by: NULL for nobody. RC_INVALID names the field. */
+/* May `by` have this window done again? approved_by: NULL for nobody. RC_INVALID names
+ * the field. */
 MUST_CHECK enum rc replays_check(int64_t since, int64_t until, const char *by,
                                  const char *approved_by, struct err *err);
 
@@ -59,7 +63,8 @@ MUST_CHECK enum rc replays_open(struct ledger *l, struct arena *a, struct replay
 typedef enum rc replay_request_fn(void *ctx, const struct replay_request *r, struct err *err);
 MUST_CHECK enum rc replays_each(struct ledger *l, int64_t max, replay_request_fn *fn, void *ctx,
                                 struct err *err);
-/* How an open one ended; what d says of who asked for what is not looked at. Own transaction. WRITE role. */
+/* How an open one ended; what d says of who asked for what is not looked at. Own transaction.
+ * WRITE role. */
 MUST_CHECK enum rc replays_end(struct ledger *l, int64_t no, const struct replay_done *d,
                                int64_t now, struct err *err);
 

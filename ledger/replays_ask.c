@@ -1,4 +1,5 @@
-/* replays_ask: stores the wish for a replay. Apart from replays.c, as who makes replays takes no wishes. */
+/* replays_ask: stores the wish for a replay. Apart from replays.c, as who makes replays takes
+ * no wishes. */
 #include "core/clock.h"
 #include "ledger/query.h"
 #include "ledger/replays.h"

@@ -59,7 +59,7 @@ void scopes_format(unsigned scopes, char out[128])
             n += (size_t)snprintf(out + n, 128 - n, "%s%s", n ? " " : "", scope_names[i]);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------ */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void make_plain(char out[TOKEN_PLAIN_MAX])
 {
@@ -162,7 +162,7 @@ enum rc token_each(struct ledger *l, token_fn *fn, void *ctx, struct err *err)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static enum rc add_request(struct ledger *l, const struct token *by, struct str body,
                            struct str key, int64_t now, char ret_id[48], bool *ret_repeated,
@@ -226,7 +226,7 @@ enum rc request_next(struct ledger *l, struct arena *a, int64_t after_no, struct
     return read_request(l, a, &q, ret, err);
 }
 
-/* ---- small transactions ------------------------------------------------------------------------ */
+/* ---- small transactions ---------------------------------------------------------------------- */
 
 enum rc request_start(struct ledger *l, int64_t no, int64_t total, struct err *err)
 {

@@ -37,7 +37,8 @@ struct token {
 MUST_CHECK enum rc token_create(struct ledger *l, const char *name, unsigned scopes,
                                 int64_t expires_at, int64_t now, char plain[TOKEN_PLAIN_MAX],
                                 int64_t *ret_no, struct err *err);
-/* By its plain text. RC_UNAUTHORIZED when unknown, revoked or expired (one answer for all three). */
+/* By its plain text. RC_UNAUTHORIZED when unknown, revoked or expired (one answer for
+ * all three). */
 MUST_CHECK enum rc token_find(struct ledger *l, struct arena *a, struct str plain, int64_t now,
                               struct token *ret, struct err *err);
 MUST_CHECK enum rc token_revoke(struct ledger *l, int64_t no, int64_t now, struct err *err);

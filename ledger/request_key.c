@@ -1,4 +1,5 @@
-/* request_key: Idempotency-Keys. Apart from request.c, as who replays a log meets keys and takes no requests. */
+/* request_key: Idempotency-Keys. Apart from request.c, as who replays a log meets keys and takes
+ * no requests. */
 #include "ledger/request.h"
 
 #include "ledger/query.h"

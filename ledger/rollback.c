@@ -127,8 +127,9 @@ enum rc rollback_first(struct ledger *l, struct arena *a, const char *delta_id,
     return RC_OK;
 }
 
-/* Down from the head. What a rollback would do is stood over by the next step, so one pass finds all: a
- * plain change goes, and so does a rollback that reaches below the change; any other is stepped over. */
+/* Down from the head. What a rollback would do is stood over by the next step, so one pass finds
+ * all: a plain change goes, and so does a rollback that reaches below the change; any other is
+ * stepped over. */
 enum rc rollback_way(struct ledger *l, struct arena *a, const char *delta_id,
                      struct rollback_list *ret, struct err *err)
 {

@@ -7,16 +7,18 @@
  *                      `----> refused: the head has moved on since it was asked for
  *
  * Invariants
- *   1. A change may be taken back while it is in force and the newest of its source that is. One that
- *      was taken back is not in force, and neither is the rollback that did it; a rollback that is head
- *      can itself be taken back, which puts its change in force again.
- *   2. What was taken back is blocked: a run with these bytes ends as ROLLED_BACK, one with others of the same
- *      content as ROLLED_BACK_CONTENT. A rollback of a rollback lifts the block of the one it takes back, and sets none.
- *   3. Rollbacks of a source are claimed in the order of asking, the next when the one before has ended.
+ *   1. A change may be taken back while it is in force and the newest of its source that is. One
+ *      that was taken back is not in force, and neither is the rollback that did it; a rollback
+ *      that is head can itself be taken back, which puts its change in force again.
+ *   2. What was taken back is blocked: a run with these bytes ends as ROLLED_BACK, one with others
+ *      of the same content as ROLLED_BACK_CONTENT. A rollback of a rollback lifts the block of the
+ *      one it takes back, and sets none.
+ *   3. Rollbacks of a source are claimed in the order of asking, the next when the one before
+ *      has ended.
  *   4. A rollback is claimed and its run opened in one transaction; whoever dies then leaves a
  *      candidate that goes on.
- * rollback_ask, _lift, _plan, _first, _way, _get and _each: INBOX role (intake asks). The rest is the
- * handler's and the CLI's.
+ * rollback_ask, _lift, _plan, _first, _way, _get and _each: INBOX role (intake asks). The rest is
+ * the handler's and the CLI's.
  */
 #ifndef FRESHET_LEDGER_ROLLBACK_H
 #define FRESHET_LEDGER_ROLLBACK_H
@@ -60,15 +62,16 @@ MUST_CHECK enum rc rollback_plan(struct ledger *l, const char *delta_id, struct 
 /* RC_OK when it may be, else RC_CONFLICT in words that name the deltas to revert first. */
 MUST_CHECK enum rc rollback_allowed(const struct rollback_plan *p, struct err *err);
 
-/* All that must be taken back before the change can be, as rollback_plan has it; none when it is READY. */
+/* All that must be taken back before the change can be, as rollback_plan has it; none when it
+ * is READY. */
 MUST_CHECK enum rc rollback_first(struct ledger *l, struct arena *a, const char *delta_id,
                                   struct rollback_list *ret, struct err *err);
-/* What is to be taken back, in this order, until the head is what the change made it; none when it is. A
- * change that was taken back comes again when what did it is taken back. */
+/* What is to be taken back, in this order, until the head is what the change made it; none when it
+ * is. A change that was taken back comes again when what did it is taken back. */
 MUST_CHECK enum rc rollback_way(struct ledger *l, struct arena *a, const char *delta_id,
                                 struct rollback_list *ret, struct err *err);
-/* The delta of a state that is named by it, or by its listing's manifest, which is named after the same
- * run. NULL: no memory. */
+/* The delta of a state that is named by it, or by its listing's manifest, which is named after the
+ * same run. NULL: no memory. */
 const char *rollback_delta(struct arena *a, const char *name);
 
 struct rollback_ask {
@@ -78,8 +81,9 @@ struct rollback_ask {
     struct str key, body;      /* Idempotency-Key ("" none) and the canonical request */
     const char *id; /* of a replayed one, which was allowed when it was asked; NULL: a new one */
 };
-/* Stores the request with its audit row. RC_CONFLICT as rollback_allowed. Own transaction. With `to` the id
- * is that of the last one, which is done when all are; "" when nothing is to be done. */
+/* Stores the request with its audit row. RC_CONFLICT as rollback_allowed. Own transaction. With
+ * `to` the id is that of the last one, which is done when all are; "" when nothing is to
+ * be done. */
 MUST_CHECK enum rc rollback_ask(struct ledger *l, const struct rollback_ask *ask, int64_t now,
                                 char ret_id[ROLLBACK_ID_MAX], struct err *err);
 
@@ -99,8 +103,8 @@ MUST_CHECK enum rc rollback_each(struct ledger *l, int64_t max, rollback_fn *fn,
 
 /* Is there one that rollback_claim would look at? */
 MUST_CHECK enum rc rollback_waits(struct ledger *l, int64_t now, bool *ret, struct err *err);
-/* Claims an open rollback whose source is idle as inbox_claim does. id NULL: one that a dead worker left
- * behind, else the oldest.
+/* Claims an open rollback whose source is idle as inbox_claim does. id NULL: one that a dead worker
+ * left behind, else the oldest.
  * RC_NOT_FOUND when there is none. What may no longer be done is marked refused on the way. */
 MUST_CHECK enum rc rollback_claim(struct ledger *l, struct arena *a, const char *id,
                                   const char *owner, int64_t now, int64_t lease_ms,
@@ -127,8 +131,8 @@ MUST_CHECK enum rc rollback_order(struct ledger *l, struct arena *a, int64_t can
 /* Are these bytes of the source blocked? sha NULL: is its deletion? */
 MUST_CHECK enum rc rollback_blocks(struct ledger *l, int64_t src_no, const struct sha256 *sha,
                                    bool *ret, struct err *err);
-/* What validation told of the bytes that are blocked, newest first, at most ROLLBACK_BLOCKS_MAX: who has
- * other bytes of the same content finds it here. RC_GONE from fn ends it, and is RC_OK. */
+/* What validation told of the bytes that are blocked, newest first, at most ROLLBACK_BLOCKS_MAX:
+ * who has other bytes of the same content finds it here. RC_GONE from fn ends it, and is RC_OK. */
 #define ROLLBACK_BLOCKS_MAX                                                                        \
     100 /* each is a report to read; an operator has lifted older ones long since */
 typedef enum rc rollback_qa_fn(void *ctx, struct str qa, struct err *err);
@@ -141,7 +145,8 @@ struct rollback_lift {
     const struct token *token; /* as of rollback_ask */
     struct str key, body;
 };
-/* Lifts all blocks of a source; the next check reads the upstream anew. Own transaction. INBOX role. */
+/* Lifts all blocks of a source; the next check reads the upstream anew. Own transaction.
+ * INBOX role. */
 MUST_CHECK enum rc rollback_lift(struct ledger *l, const struct rollback_lift *ask, int64_t now,
                                  int64_t *ret_n, struct err *err);
 

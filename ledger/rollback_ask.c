@@ -1,4 +1,5 @@
-/* rollback_ask: requests to take a change back, and how far they are; blocks that an operator lifts. */
+/* rollback_ask: requests to take a change back, and how far they are; blocks that an
+ * operator lifts. */
 #include "core/clock.h"
 #include "core/json.h"
 #include "ledger/query.h"
@@ -6,7 +7,7 @@
 
 #define WAY_MEMORY_MAX (256u << 10) /* of ROLLBACK_FIRST_MAX deltas */
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static enum rc record(struct ledger *l, const struct rollback_ask *ask, int64_t src_no,
                       const char *id, int64_t now, struct err *err)
@@ -99,7 +100,7 @@ enum rc rollback_ask(struct ledger *l, const struct rollback_ask *ask, int64_t n
     return RC_OK;
 }
 
-/* ---- lifting ----------------------------------------------------------------------------------- */
+/* ---- lifting --------------------------------------------------------------------------------- */
 
 static void put_member(struct buf *b, const char *name, const char *text)
 {
@@ -158,7 +159,7 @@ enum rc rollback_lift(struct ledger *l, const struct rollback_lift *ask, int64_t
     return RC_OK;
 }
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static enum rc read_rollback(struct arena *a, const struct query *q, struct rollback *ret,
                              struct err *err)

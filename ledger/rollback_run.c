@@ -6,7 +6,7 @@
 
 #define OPERATOR "operator" /* who found a rollback, where others name their detector */
 
-/* ---- claiming ---------------------------------------------------------------------------------- */
+/* ---- claiming -------------------------------------------------------------------------------- */
 
 struct open_rollback {
     int64_t no, src_no;
@@ -174,7 +174,7 @@ enum rc rollback_order(struct ledger *l, struct arena *a, int64_t cand_no,
     return RC_OK;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 enum rc rollback_blocks(struct ledger *l, int64_t src_no, const struct sha256 *sha, bool *ret,
                         struct err *err)

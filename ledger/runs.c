@@ -1,4 +1,5 @@
-/* runs: moving the status of a run. The database itself refuses illegal moves (trigger ledger_moves). */
+/* runs: moving the status of a run. The database itself refuses illegal moves
+ * (trigger ledger_moves). */
 #include "ledger/runs.h"
 
 static const char *const path[] = {"pending", "fetched", "validated", "staged", "promoted"};

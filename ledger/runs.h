@@ -11,7 +11,8 @@ MUST_CHECK enum rc run_advance(struct ledger *l, const char *run_id, const char 
                                struct err *err);
 MUST_CHECK enum rc run_move(struct ledger *l, const char *run_id, const char *status, int64_t now,
                             struct err *err);
-/* failed, then rolled_back: nothing was promoted; the evidence (prov, may be empty) is kept (I5). */
+/* failed, then rolled_back: nothing was promoted; the evidence (prov, may be empty) is
+ * kept (I5). */
 MUST_CHECK enum rc run_fail(struct ledger *l, const char *run_id, const char *reason, struct str qa,
                             struct str prov, int64_t now, struct err *err);
 /* The same for whatever run a candidate left open; RC_OK when it left none. */

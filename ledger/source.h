@@ -34,12 +34,12 @@ MUST_CHECK enum rc trigger_parse(const char *s, enum trigger_type *ret);
 #define SOURCE_YEARS_MAX 16
 #define SOURCE_HEADERS_MAX 16
 #define SOURCE_ENTRY_MAX 1024 /* a key of S3, the longest there are */
-/* Bytes of a spec. The longest honest part are keys and certificates of an adapter, a few KiB each, and
- * those may be files in secrets/ as well. */
+/* Bytes of a spec. The longest honest part are keys and certificates of an adapter, a few KiB each,
+ * and those may be files in secrets/ as well. */
 #define SOURCE_SPEC_MAX 65536
-/* Reads one: its text, and the text parsed, which takes up to 23 times as much where every second byte
- * begins a value. The other: reads one, makes another of it or two, and what becomes public of them.
- * test_source takes the longest through both. */
+/* Reads one: its text, and the text parsed, which takes up to 23 times as much where every second
+ * byte begins a value. The other: reads one, makes another of it or two, and what becomes public of
+ * them. test_source takes the longest through both. */
 #define SOURCE_MEMORY_MAX (32u * SOURCE_SPEC_MAX)
 #define SOURCE_CHANGE_MEMORY_MAX (8 * SOURCE_MEMORY_MAX)
 
@@ -56,7 +56,8 @@ struct source_header {
 };
 /* The name of the secret that is its value, or NULL when the value is literal. */
 const char *source_header_secret(const struct source_header *h);
-/* The first parameter of the address that credentials go by (secret_names.def), in ret; false: none. */
+/* The first parameter of the address that credentials go by (secret_names.def), in ret;
+ * false: none. */
 #define SOURCE_PARAM_MAX 64
 bool source_url_secret(const char *url, char ret[SOURCE_PARAM_MAX]);
 
@@ -127,30 +128,31 @@ MUST_CHECK enum rc source_reread(struct arena *a, struct str spec, struct source
 MUST_CHECK enum rc source_read_triggers(yyjson_val *decl, struct source *ret, struct err *err);
 
 /* Writes (inside a transaction). add: RC_CONFLICT when the id exists. put: changes an existing one
- * in place, its number and state stay; with another level, a request from before to lower it is over.
- * Both make/keep source_state, the authors and a replay row. They do not touch public rows: the caller
- * projects (handler/project.h). */
+ * in place, its number and state stay; with another level, a request from before to lower it is
+ * over. Both make/keep source_state, the authors and a replay row. They do not touch public rows:
+ * the caller projects (handler/project.h). */
 MUST_CHECK enum rc source_add(struct ledger *l, struct source *s, int64_t now, struct err *err);
 MUST_CHECK enum rc source_put(struct ledger *l, struct source *s, int64_t now, struct err *err);
-/* Is its row still as s was read? Else RC_CONFLICT: what was made of s is out of date. Inside a transaction. */
+/* Is its row still as s was read? Else RC_CONFLICT: what was made of s is out of date. Inside
+ * a transaction. */
 MUST_CHECK enum rc source_unmoved(struct ledger *l, const struct source *s, struct err *err);
 /* When a source added now is looked at first; -1: only by hand, so never by itself. */
 int64_t source_first_due(const struct source *s, int64_t now);
 MUST_CHECK enum rc source_retire(struct ledger *l, int64_t src_no, int64_t now, struct err *err);
-/* The way back: due at once, unless it is looked at by hand only. Its children stay as they are: who
- * was retired with it and who by hand is not recorded. */
+/* The way back: due at once, unless it is looked at by hand only. Its children stay as they are:
+ * who was retired with it and who by hand is not recorded. */
 MUST_CHECK enum rc source_resume(struct ledger *l, struct source *s, int64_t now, struct err *err);
 
 /* Is it the source's own fault, its stored declaration, that it could not be read? */
 bool source_is_unreadable(enum rc rc);
-/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. RC_TOO_LARGE for one that the arena has
- * no room for: an older program stored it. */
+/* Reads (INBOX and WRITE roles). RC_NOT_FOUND for unknown ones. RC_TOO_LARGE for one that the arena
+ * has no room for: an older program stored it. */
 MUST_CHECK enum rc source_by_id(struct ledger *l, struct arena *a, const char *id,
                                 struct source *ret, struct err *err);
 MUST_CHECK enum rc source_by_no(struct ledger *l, struct arena *a, int64_t no, struct source *ret,
                                 struct err *err);
-/* All with this address, those that are watched first; fn only collects, as the read is open. RC_NOT_FOUND:
- * there is none. */
+/* All with this address, those that are watched first; fn only collects, as the read is open.
+ * RC_NOT_FOUND: there is none. */
 typedef enum rc source_fn(void *ctx, const struct source *s, struct err *err);
 MUST_CHECK enum rc source_each_by_url(struct ledger *l, const char *url, source_fn *fn, void *ctx,
                                       struct err *err);
@@ -169,22 +171,23 @@ MUST_CHECK enum rc source_each_child(struct ledger *l, int64_t parent_no, source
 /* A URL with {year} is a template: never fetched itself, it has a source per vintage under it. */
 #define SOURCE_YEAR "{year}"
 bool source_is_template(const struct source *s);
-/* What its detector does: its bytes are a listing that was made of the upstream's pages, and the entries
- * are sources under it (manifest); others tell of changes (webhook, event); a stream is kept open to its
- * upstream (sse). */
+/* What its detector does: its bytes are a listing that was made of the upstream's pages, and the
+ * entries are sources under it (manifest); others tell of changes (webhook, event); a stream is
+ * kept open to its upstream (sse). */
 bool source_is_listing(const struct source *s);
 bool source_takes_push(const struct source *s);
 bool source_has_stream(const struct source *s);
 /* source_takes_push of a detector's name, for a candidate, which has no more. */
 bool detector_takes_push(const char *detector);
-/* Its upstream tells by itself (source_takes_push), and nothing is declared that looks meanwhile: only
- * sweeps do. */
+/* Its upstream tells by itself (source_takes_push), and nothing is declared that looks meanwhile:
+ * only sweeps do. */
 bool source_is_pushed(const struct source *s);
-/* The listing of an entry names it (listed), or does so no more; then it has no next check. Inside the
- * caller's transaction. WRITE role. */
+/* The listing of an entry names it (listed), or does so no more; then it has no next check. Inside
+ * the caller's transaction. WRITE role. */
 MUST_CHECK enum rc source_set_listed(struct ledger *l, struct source *s, bool listed, int64_t now,
                                      struct err *err);
-/* Of a listing: it is looked at when the listing says so, and the listing alone tells that it is gone. */
+/* Of a listing: it is looked at when the listing says so, and the listing alone tells that it
+ * is gone. */
 bool source_is_entry(const struct source *s);
 bool source_is_unlisted(const struct source *s);
 

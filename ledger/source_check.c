@@ -1,9 +1,9 @@
-/* source_check: what a declaration must not say, though it could be read. A slip that is taken silently
- * shows months later as windows that never opened, or as checks that all fail.
+/* source_check: what a declaration must not say, though it could be read. A slip that is taken
+ * silently shows months later as windows that never opened, or as checks that all fail.
  *
  * Invariants
- *   1. Runs for declarations (source_parse), never for specs of the ledger: a new rule does not make a
- *      source unreadable that was added before it.
+ *   1. Runs for declarations (source_parse), never for specs of the ledger: a new rule does not
+ *      make a source unreadable that was added before it.
  *   2. Pure: whether a secret's file is there is asked by whoever has an instance.
  * Called by source_parse.c.
  */

@@ -392,7 +392,7 @@ static enum rc read_level(yyjson_val *decl, struct source *s, struct err *err)
     return RC_OK;
 }
 
-/* ---- options of detectors: objects of texts ---------------------------------------------------- */
+/* ---- options of detectors: objects of texts -------------------------------------------------- */
 
 #define OPTION_MAX 1024 /* a pointer, a glob, a name: longer ones are a mistake */
 

@@ -47,7 +47,8 @@ static enum rc show(struct ledger *l, int64_t src_no, int64_t now, struct err *e
     return query_run(l, Q_PUB_STREAM, err, "ii", src_no, gen);
 }
 
-/* Due first: the other forgets which they were. What is public of them moves with what comes of it. */
+/* Due first: the other forgets which they were. What is public of them moves with what comes
+ * of it. */
 enum rc streams_begin(struct ledger *l, int64_t now, struct err *err)
 {
     TRY(ledger_begin(l, err));

@@ -1,5 +1,6 @@
-/* telemetry: sums and measures behind /metrics that are not by-products of checks (tally.h) or of the
- * outbox: how runs ended and why, what was absorbed, how deep and old the inbox is, how long a change takes.
+/* telemetry: sums and measures behind /metrics that are not by-products of checks (tally.h) or of
+ * the outbox: how runs ended and why, what was absorbed, how deep and old the inbox is, how long a
+ * change takes.
  *
  * Invariants
  *   1. (I8) Of restricted and sovereign sources nothing is counted and nothing is measured.

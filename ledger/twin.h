@@ -20,8 +20,8 @@ MUST_CHECK enum rc twin_known(struct ledger *l, int64_t src_no, const struct sha
 /* They do. Inside the caller's transaction. WRITE role. */
 MUST_CHECK enum rc twin_learn(struct ledger *l, int64_t src_no, const struct sha256 *head,
                               const struct sha256 *sha, int64_t now, struct err *err);
-/* The upstream has sent a form of the head: if what it sent before is one too, checks may know. Inside the
- * caller's transaction. WRITE role. */
+/* The upstream has sent a form of the head: if what it sent before is one too, checks may know.
+ * Inside the caller's transaction. WRITE role. */
 MUST_CHECK enum rc twin_meet(struct ledger *l, int64_t src_no, const struct sha256 *head,
                              const struct sha256 *sha, struct err *err);
 

@@ -88,8 +88,8 @@ void ledger_read_end(struct ledger *l)
     l->reading = false;
 }
 
-/* After a failed sync nobody knows what is on disk, and a second one that succeeds proves nothing: the
- * process ends, and the next one starts from what is there. */
+/* After a failed sync nobody knows what is on disk, and a second one that succeeds proves nothing:
+ * the process ends, and the next one starts from what is there. */
 static void die_of_sync(struct ledger *l)
 {
     int code = sqlite3_extended_errcode(l->db);

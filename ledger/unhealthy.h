@@ -1,8 +1,8 @@
 /* unhealthy: the sources that are not in order, without walking all of them. WRITE role.
  *
  * Invariants
- *   1. fn sees exactly the active sources whose state is a breach (health.h), in number order; of those
- *      whose declaration cannot be read their checks tell.
+ *   1. fn sees exactly the active sources whose state is a breach (health.h), in number order; of
+ *      those whose declaration cannot be read their checks tell.
  *   2. Only suspects are read: rows that an index names as failing, never checked, late, or long
  *      not digested, and the withheld ones, which stand in no public index.
  */

@@ -60,7 +60,7 @@ static enum rc check_foreign(struct verify *v, struct err *err)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* ---- the schema -------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 /* What the migrations make of nothing. NULL: no memory. */
 static sqlite3 *fresh_schema(void)
@@ -92,8 +92,8 @@ static enum rc same_part(struct verify *v, struct str what, struct str sql, stru
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* Triggers and indexes hold invariants, so that who drops one can do what it forbids. What an operator
- * added, an index say, does no harm. */
+/* Triggers and indexes hold invariants, so that who drops one can do what it forbids. What an
+ * operator added, an index say, does no harm. */
 static enum rc check_schema(struct verify *v, struct err *err)
 {
     static const char sql[] = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE"
@@ -113,7 +113,7 @@ static enum rc check_schema(struct verify *v, struct err *err)
     return rc;
 }
 
-/* ---- the log ----------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 static enum rc check_replay_row(void *ctx, const struct replay_row *r, struct err *err)
 {

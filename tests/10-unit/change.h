@@ -97,7 +97,8 @@ static inline struct facts change_facts(const struct source *s, const struct can
                           .reason = ""};
 }
 
-/* The change and memory for a document of it; setup and teardown of a test, which finds it in *state. */
+/* The change and memory for a document of it; setup and teardown of a test, which finds
+ * it in *state. */
 struct change_story {
     struct arena arena;
     struct source source;

@@ -1,4 +1,5 @@
-/* detect_world: a small server and an instance with a real ledger, for the tests of whole checks. */
+/* detect_world: a small server and an instance with a real ledger, for the tests of
+ * whole checks. */
 #ifndef FRESHET_TESTS_DETECT_WORLD_H
 #define FRESHET_TESTS_DETECT_WORLD_H
 

@@ -1,5 +1,6 @@
-/* hook_world: a delivery made by hand, for the tests of adapters; and keys, certificates and signatures
- * that are made when the test runs, with OpenSSL, so that mbedTLS is tested against another hand. */
+/* hook_world: a delivery made by hand, for the tests of adapters; and keys, certificates and
+ * signatures that are made when the test runs, with OpenSSL, so that mbedTLS is tested against
+ * another hand. */
 #ifndef FRESHET_TESTS_HOOK_WORLD_H
 #define FRESHET_TESTS_HOOK_WORLD_H
 
@@ -118,7 +119,7 @@ static inline void refused_at(enum rc got, enum rc want, const struct world *w, 
     fail();
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 struct keys {
     EVP_PKEY *pkey;

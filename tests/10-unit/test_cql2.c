@@ -1,4 +1,5 @@
-/* cql2: hostile input first, then what each form means, then the official examples where they are at hand. */
+/* cql2: hostile input first, then what each form means, then the official examples where they are
+ * at hand. */
 #include "core/cql2.h"
 
 #include <dirent.h>
@@ -120,7 +121,8 @@ static char *repeat(const char *head, size_t count, const char *tail)
     return out;
 }
 
-/* Memory is that of the parts: what is too long is said to be so, and does not run out of memory first. */
+/* Memory is that of the parts: what is too long is said to be so, and does not run out of
+ * memory first. */
 static void many_texts(void **state)
 {
     CLEANUP(buf_release) struct buf b = {0}, out = {0};
@@ -213,8 +215,8 @@ static bool ends(const char *name, const char *tail)
     return str_ends(str_of(name), str_of(tail));
 }
 
-/* Every official example is read, but one that is no filter and boxes that are off the globe; and where
- * both forms have a name in common they give one tree. */
+/* Every official example is read, but one that is no filter and boxes that are off the globe; and
+ * where both forms have a name in common they give one tree. */
 static void corpus(void **state)
 {
     struct dirent *e;

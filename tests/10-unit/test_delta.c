@@ -105,7 +105,8 @@ static void feature_by_feature(void **state)
     change_assert_valid("schemas/delta-manifest.schema.json", doc);
 }
 
-/* Two features of one key: what is equal stays, the rest is paired, nothing is lost or counted twice. */
+/* Two features of one key: what is equal stays, the rest is paired, nothing is lost or
+ * counted twice. */
 static void colliding_keys(void **state)
 {
     struct fixture *x = *state;

@@ -201,8 +201,8 @@ static void read_ahead_is_never_old(void **state)
         assert_int_equal(state_of(&s[i]).checks, 2);
 }
 
-/* D8: what was read ahead and not used is read again when its time is over: it may have been declared
- * anew meanwhile. */
+/* D8: what was read ahead and not used is read again when its time is over: it may have been
+ * declared anew meanwhile. */
 static void read_ahead_does_not_keep(void **state)
 {
     (void)state;

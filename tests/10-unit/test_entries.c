@@ -1,5 +1,5 @@
-/* entries: a cursor over canonical listings sees what listing_read and listing_diff see, and nothing
- * that is not canonical. */
+/* entries: a cursor over canonical listings sees what listing_read and listing_diff see, and
+ * nothing that is not canonical. */
 #include "tests/10-unit/unit.h"
 
 #include "core/clock.h"

@@ -1,5 +1,5 @@
-/* etag: what is asked, and what answers mean that carry no bytes. Every row is one trap of HTTP, without
- * a network. Bodies are in test_etag_bodies.c. */
+/* etag: what is asked, and what answers mean that carry no bytes. Every row is one trap of HTTP,
+ * without a network. Bodies are in test_etag_bodies.c. */
 #include "tests/10-unit/etag_case.h"
 
 #include "ledger/health.h"

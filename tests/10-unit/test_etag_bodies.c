@@ -1,5 +1,5 @@
-/* etag: what bytes that were read mean: new, changed, silent, another form, or none at all. Without a
- * network. */
+/* etag: what bytes that were read mean: new, changed, silent, another form, or none at all. Without
+ * a network. */
 #include "tests/10-unit/etag_case.h"
 
 /* ---- bodies ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Names, spellings and the addresses behind them: the policy looks at what is connected to, not at
- * what a URL says. getaddrinfo is ours here, so that a name can lead anywhere and change its mind. */
+ * what a URL says. getaddrinfo is ours here, so that a name can lead anywhere and change
+ * its mind. */
 #include "tests/10-unit/unit.h"
 
 #include <dlfcn.h>

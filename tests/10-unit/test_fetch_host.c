@@ -1,6 +1,6 @@
 /* What the fetch engine knows of hosts: budget, Retry-After, circuit breaker, and for how long it
- * remembers. H1… are the invariants of core/fetch_host.c. No test waits for a pause to end: times in
- * a host's record are moved instead. */
+ * remembers. H1… are the invariants of core/fetch_host.c. No test waits for a pause to end: times
+ * in a host's record are moved instead. */
 #include "tests/10-unit/unit.h"
 
 #include <malloc.h>
@@ -204,9 +204,9 @@ static void the_rate_is_kept(void **state)
     assert_int_equal(server_count(&here, &here.requests), 115);
 }
 
-/* Others are not held up, be it another port of the same host (H1). However slow the machine is: what the
- * budget gave is judged by the time that went by, and the other host is asked when the budget is so far
- * in debt that no token comes while it answers. */
+/* Others are not held up, be it another port of the same host (H1). However slow the machine is:
+ * what the budget gave is judged by the time that went by, and the other host is asked when the
+ * budget is so far in debt that no token comes while it answers. */
 static void a_spent_budget_is_one_hosts(void **state)
 {
     (void)state;

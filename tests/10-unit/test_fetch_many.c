@@ -59,8 +59,8 @@ static void slow_route(int delay_ms)
     server_add(&here, r);
 }
 
-/* Invariants 1 and 3 of fetch_poll.c: what waits in the cache stays in epoll, its end wakes the loop once,
- * and its number is another socket's then. */
+/* Invariants 1 and 3 of fetch_poll.c: what waits in the cache stays in epoll, its end wakes the
+ * loop once, and its number is another socket's then. */
 static void idle_connections_are_left_alone(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* gate: policy.json as it is read, beside its published schema, and each policy kept, broken, waived and
- * approved. Invariants of ledger/policy.h and handler/gate.h. */
+/* gate: policy.json as it is read, beside its published schema, and each policy kept, broken,
+ * waived and approved. Invariants of ledger/policy.h and handler/gate.h. */
 #include "handler/gate.h"
 #include "core/digest.h"
 #include "change.h"
@@ -25,7 +25,7 @@ static enum rc parse(const char *text, struct policy *ret)
     return policy_parse(&a, str_of(text), digest_sha256, ret, &err);
 }
 
-/* ---- the document ------------------------------------------------------------------------------ */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static const char *const good[] = {
     "{\"version\":\"2026-07.a_b\",\"levels\":{}}",
@@ -143,7 +143,7 @@ static void tag_follows_the_meaning(void **state)
     assert_string_not_equal(x.tag, z.tag);
 }
 
-/* ---- decisions --------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static struct source source_of(enum level level)
 {

@@ -151,7 +151,7 @@ static void one_bad_event_refuses_all(void **state)
     world_end(&w);
 }
 
-/* ---- handshakes ----------------------------------------------------------------------------------- */
+/* ---- handshakes ------------------------------------------------------------------------------ */
 
 static void a_validation_is_answered(void **state)
 {

@@ -230,7 +230,7 @@ static void types_that_concern_us(void **state)
     }
 }
 
-/* ---- who may say it ------------------------------------------------------------------------------- */
+/* ---- who may say it -------------------------------------------------------------------------- */
 
 static void tokens(void **state)
 {
@@ -257,7 +257,7 @@ static void tokens(void **state)
     }
 }
 
-/* ---- handshake ------------------------------------------------------------------------------------ */
+/* ---- handshake ------------------------------------------------------------------------------- */
 
 static enum rc shake(const char *options, const char *origin, const char *rate)
 {

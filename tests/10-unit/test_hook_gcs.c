@@ -1,5 +1,5 @@
-/* hook_gcs: messages that Pub/Sub pushes: whose token opens the door, and what an object's event says.
- * Tokens as such are in test_jwt.c. */
+/* hook_gcs: messages that Pub/Sub pushes: whose token opens the door, and what an object's event
+ * says. Tokens as such are in test_jwt.c. */
 #include "tests/10-unit/hook_world.h"
 
 #define AUDIENCE "https://freshet.example/hooks/maps"
@@ -25,7 +25,7 @@ static int drop_keys(void **state)
     return 0;
 }
 
-/* ---- whose token ---------------------------------------------------------------------------------- */
+/* ---- whose token ----------------------------------------------------------------------------- */
 
 static const char *header_with(const char *scheme, const char *claims)
 {
@@ -120,7 +120,7 @@ static void nothing_else_does(void **state)
     world_end(&w);
 }
 
-/* ---- what it says --------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 #define MESSAGE(attributes)                                                                        \
     "{\"message\":{\"attributes\":{" attributes                                                    \

@@ -264,7 +264,7 @@ static void vectors(void **state)
     arena_release(&a);
 }
 
-/* ---- who may say it ------------------------------------------------------------------------------- */
+/* ---- who may say it -------------------------------------------------------------------------- */
 
 static enum rc asks(const char *options, const char *header, bool with_secret)
 {

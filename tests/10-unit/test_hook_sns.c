@@ -1,5 +1,5 @@
-/* hook_sns: who may speak for a topic, and what it says. Messages are signed here with keys made for the
- * run. */
+/* hook_sns: who may speak for a topic, and what it says. Messages are signed here with keys made
+ * for the run. */
 #include "tests/10-unit/hook_world.h"
 
 static struct keys ours, theirs, small;
@@ -122,7 +122,7 @@ static enum rc verifies(const char *body)
     return world_verify(&w, &hook_sns);
 }
 
-/* ---- who may say it ------------------------------------------------------------------------------- */
+/* ---- who may say it -------------------------------------------------------------------------- */
 
 static void both_versions_hold(void **state)
 {
@@ -197,8 +197,8 @@ static void every_member_is_signed(void **state)
     }
 }
 
-/* The signed text has a line for each name and value: a message with line breaks must not be read as
- * another message. */
+/* The signed text has a line for each name and value: a message with line breaks must not be read
+ * as another message. */
 static void lines_cannot_be_moved(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void versions_can_be_chosen(void **state)
     world_end(&w);
 }
 
-/* ---- what it says --------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static enum rc reads(const struct message *m)
 {
@@ -484,7 +484,7 @@ static void options(void **state)
     world_declared(&hook_sns, cases, ARRAY_LEN(cases));
 }
 
-/* ---- vectors made elsewhere ----------------------------------------------------------------------- */
+/* ---- vectors made elsewhere ------------------------------------------------------------------ */
 
 static bool run_case(yyjson_val *one, const char *certificate)
 {

@@ -1,5 +1,5 @@
-/* The adapters with a shared secret, by themselves: whose signature counts, what they read, which options
- * they take. Vectors of the schemes' own makers are played too where they are at hand. */
+/* The adapters with a shared secret, by themselves: whose signature counts, what they read, which
+ * options they take. Vectors of the schemes' own makers are played too where they are at hand. */
 #include "api/hook.h"
 #include "tests/10-unit/unit.h"
 
@@ -91,7 +91,7 @@ static enum rc verify(const struct hook_adapter *a, struct by_hand *h)
     return rc;
 }
 
-/* ---- Standard Webhooks ------------------------------------------------------------------------ */
+/* ---- Standard Webhooks ----------------------------------------------------------------------- */
 
 #define STD_SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 #define STD_BODY "{\"test\": 2432232314}"
@@ -159,7 +159,7 @@ static void a_public_key_alone_is_refused_in_so_many_words(void **state)
     assert_non_null(strstr(err.msg, "v1a"));
 }
 
-/* ---- the others ------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static void github_signatures(void **state)
 {
@@ -428,7 +428,7 @@ static void signatures_are_cheap_to_try(void **state)
     assert_int_equal(hashed, 1);
 }
 
-/* ---- headers ---------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static void headers_are_found_in_any_case_and_counted(void **state)
 {
@@ -480,7 +480,7 @@ static void a_header_of_the_options_is_single(void **state)
     }
 }
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void options_are_checked_by_name(void **state)
 {
@@ -516,7 +516,7 @@ static void options_are_checked_by_name(void **state)
     }
 }
 
-/* ---- vectors of the makers -------------------------------------------------------------------- */
+/* ---- vectors of the makers ------------------------------------------------------------------- */
 
 static yyjson_val *vectors(const char *file)
 {

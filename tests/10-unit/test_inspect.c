@@ -356,7 +356,7 @@ static void reasons(void **state)
     drop(&r);
 }
 
-/* ---- property: whatever is only written otherwise is the same content ------------------------- */
+/* ---- property: whatever is only written otherwise is the same content ------------------------ */
 
 #define FEATURES_MAX 12
 #define VERTICES_MAX 9

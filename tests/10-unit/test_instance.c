@@ -38,7 +38,8 @@ static void a_folder_without_settings_names_the_fix(void **state)
     assert_non_null(strstr(err.msg, "freshet init /no/such/folder"));
 }
 
-/* What is there and cannot be looked at (here: a link to itself; mostly a missing right) is not missing. */
+/* What is there and cannot be looked at (here: a link to itself; mostly a missing right) is
+ * not missing. */
 static void settings_out_of_reach_are_not_missing(void **state)
 {
     char path[PATH_MAX + 16];

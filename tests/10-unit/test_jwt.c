@@ -32,7 +32,7 @@ static int drop_keys(void **state)
     return 0;
 }
 
-/* ---- making tokens -------------------------------------------------------------------------------- */
+/* ---- making tokens --------------------------------------------------------------------------- */
 
 #define HEADER "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"JWT\"}"
 #define CLAIMS                                                                                     \
@@ -66,7 +66,7 @@ static const char *token_of(const struct keys *k, const char *header, const char
     return token;
 }
 
-/* ---- checking them -------------------------------------------------------------------------------- */
+/* ---- checking them --------------------------------------------------------------------------- */
 
 static const char *jwk(const struct keys *k, const char *kid)
 {
@@ -258,7 +258,8 @@ static void claims(void **state)
     }
 }
 
-/* Nothing of a claim is believed before the signature: a wrong one says so, whatever the claims are. */
+/* Nothing of a claim is believed before the signature: a wrong one says so, whatever the
+ * claims are. */
 static void signature_before_claims(void **state)
 {
     (void)state;

@@ -146,7 +146,8 @@ static void what_shifts_is_not_gone(void **state)
     assert_null(memmem(c.v.content.p, c.v.content.n, "\"key\":\"a\"", 9));
 }
 
-/* M5: whoever never stands still is not believed; an entry on two pages is a sign of it at first sight. */
+/* M5: whoever never stands still is not believed; an entry on two pages is a sign of it at
+ * first sight. */
 static void what_moves_is_not_believed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_notify: base64, notify.json, who hears of what, and what a message holds. S1… are the invariants of
- * handler/subscribers.h, M1… those of handler/message.h. */
+/* test_notify: base64, notify.json, who hears of what, and what a message holds. S1… are the
+ * invariants of handler/subscribers.h, M1… those of handler/message.h. */
 #include "core/base64.h"
 #include "core/digest.h"
 #include "core/json.h"
@@ -24,7 +24,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- base64, HMAC -------------------------------------------------------------------------------- */
+/* ---- base64, HMAC ---------------------------------------------------------------------------- */
 
 static void base64_is_rfc_4648(void **state)
 {
@@ -65,7 +65,8 @@ static void hmac_is_rfc_4231(void **state)
     assert_memory_equal(&mac, &other, sizeof mac);
 }
 
-/* Computed with `openssl dgst -sha256 -mac HMAC` over "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{…}". */
+/* Computed with `openssl dgst -sha256 -mac HMAC`
+ * over "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{…}". */
 static void a_signature_is_standard_webhooks(void **state)
 {
     char out[MESSAGE_SIGNATURE_MAX];
@@ -81,7 +82,7 @@ static void a_signature_is_standard_webhooks(void **state)
     assert_int_equal(message_sign("whsec_no base64", "m", 1, body, out), RC_INVALID);
 }
 
-/* ---- notify.json --------------------------------------------------------------------------------- */
+/* ---- notify.json ----------------------------------------------------------------------------- */
 
 static struct subscribers parsed(const char *json)
 {
@@ -177,7 +178,7 @@ static void errors_name_the_field(void **state)
     }
 }
 
-/* ---- who hears of what --------------------------------------------------------------------------- */
+/* ---- who hears of what ----------------------------------------------------------------------- */
 
 static struct source source_of(enum level l)
 {
@@ -234,7 +235,7 @@ static void filters_decide(void **state)
                        LEVEL_RESTRICTED, NOTICE_change, false));
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static const char *body_of(enum subscriber_format f, const struct source *s, const struct notice *n,
                            const struct notice_entry *e)

@@ -1,5 +1,5 @@
-/* orders: what admins asked for is worked off beside everything else, by whole checks against a small
- * server and a real ledger. O1… are the invariants of detectors/orders.h. */
+/* orders: what admins asked for is worked off beside everything else, by whole checks against a
+ * small server and a real ledger. O1… are the invariants of detectors/orders.h. */
 #include "tests/10-unit/detect_world.h"
 
 static const char *order(const char *body)

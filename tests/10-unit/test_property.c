@@ -3,8 +3,8 @@
  *   1. Reordered, reformatted, jittered below the precision: the same content digest, verdict none.
  *   2. Any set of real edits gives exactly the rows that were edited.
  *   3. Apply, then revert: the features there were.
- *   4. Coordinates on the edges of steps, with noise below the precision: the comparison says the same. A
- *      single coordinate that moved by more, or any edit: it does not. */
+ *   4. Coordinates on the edges of steps, with noise below the precision: the comparison says the
+ *      same. A single coordinate that moved by more, or any edit: it does not. */
 #include "handler/compare.h"
 #include "handler/diff.h"
 #include "handler/inspect_geojson.h"
@@ -44,8 +44,8 @@ static struct feature random_feature(int key)
 
 /* ---- writing: plain, or any way that means the same ------------------------------------------ */
 
-/* Noise: each coordinate lies on an edge of the steps that digests are made of, and moves by up to nine
- * millimetres, the same for all vertices that have it: so rings stay closed. */
+/* Noise: each coordinate lies on an edge of the steps that digests are made of, and moves by up to
+ * nine millimetres, the same for all vertices that have it: so rings stay closed. */
 static struct {
     bool on;
     uint64_t salt; /* 0: they do not move */

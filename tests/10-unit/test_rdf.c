@@ -1,4 +1,5 @@
-/* rdf: hostile texts and addresses in both writers, doubles, order; a PROV-JSON document as PROV-O. */
+/* rdf: hostile texts and addresses in both writers, doubles, order; a PROV-JSON document
+ * as PROV-O. */
 #include "tests/10-unit/unit.h"
 
 #include "api/prov.h"

@@ -1,5 +1,5 @@
-/* What a declaration may say: source_parse refuses each slip and names the field whole, source_reread
- * goes on with what an older program stored. */
+/* What a declaration may say: source_parse refuses each slip and names the field whole,
+ * source_reread goes on with what an older program stored. */
 #include "ledger/source.h"
 #include "tests/10-unit/unit.h"
 
@@ -205,7 +205,8 @@ static void the_longest_has_room(void **state)
     }
 }
 
-/* Whether it fits into the arena or not: a declaration that is too long is who wrote it's to mend. */
+/* Whether it fits into the arena or not: a declaration that is too long is who wrote it's
+ * to mend. */
 static void one_that_is_too_long_is_refused(void **state)
 {
     (void)state;

@@ -181,7 +181,7 @@ static void who_listens_may_end_it(void **state)
     sse_release(&s);
 }
 
-/* ---- vectors of others, where they are --------------------------------------------------------- */
+/* ---- vectors of others, where they are ------------------------------------------------------- */
 
 /* What is not UTF-8 is handed on as it came (core/sse.h), and they expect it replaced. */
 #define NOT_UTF8 "invalid-utf8"

@@ -144,7 +144,8 @@ static void kept_under_its_digest(void **state)
     assert_int_equal(files_in(x, "tmp"), 0);
 }
 
-/* I4. Whatever is not synced, a power cut loses: the file first, then its name, then every folder on the way. */
+/* I4. Whatever is not synced, a power cut loses: the file first, then its name, then every folder
+ * on the way. */
 static void synced_in_order(void **state)
 {
     struct fixture *x = *state;
@@ -184,7 +185,8 @@ static void few_are_synced_one_by_one(void **state)
     assert_null(b);
 }
 
-/* Many: all bytes are on disk before the first has its name, and all names before anybody is told. */
+/* Many: all bytes are on disk before the first has its name, and all names before anybody
+ * is told. */
 static void many_are_synced_together(void **state)
 {
     enum { MANY = 12 };

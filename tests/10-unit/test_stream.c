@@ -1,4 +1,5 @@
-/* stream: what is pure of the live feed: who is due, which entries pass, events as bytes, who asks for a stream. */
+/* stream: what is pure of the live feed: who is due, which entries pass, events as bytes, who asks
+ * for a stream. */
 #include "tests/10-unit/unit.h"
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 
 static struct err err;
 
-/* ---- who is due ------------------------------------------------------------------------------- */
+/* ---- who is due ------------------------------------------------------------------------------ */
 
 #define ITEMS 200
 
@@ -42,7 +43,7 @@ static void the_earliest_comes_first(void **state)
     dues_release(&d);
 }
 
-/* ---- which pass ------------------------------------------------------------------------------- */
+/* ---- which pass ------------------------------------------------------------------------------ */
 
 static const struct public_change_facts roads = {.source_id = {"roads", 5},
                                                  .collection = {"kansas", 6},
@@ -110,7 +111,7 @@ static void what_is_withheld_passes_no_filter(void **state)
     assert_false(passes("bbox", "-180,-90,180,90", &caves));
 }
 
-/* ---- views ------------------------------------------------------------------------------------ */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void who_asks_alike_shares_a_view(void **state)
 {
@@ -140,7 +141,7 @@ static void who_asks_alike_shares_a_view(void **state)
     assert_null(all);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void an_event_is_id_name_and_data(void **state)
 {
@@ -159,7 +160,7 @@ static void an_event_is_id_name_and_data(void **state)
     buf_release(&line);
 }
 
-/* ---- who wants what ----------------------------------------------------------------------------- */
+/* ---- who wants what -------------------------------------------------------------------------- */
 
 static bool wants_stream(const char *path, const char *accept)
 {
@@ -182,7 +183,7 @@ static void accept_chooses(void **state)
     assert_true(wants_stream("/changes/stream", "*/*"));
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void numbers_come_back(void **state)
 {

@@ -369,7 +369,8 @@ static void expect_sent(struct play *p, const char *who, yyjson_val *want, yyjso
                  request_line(p, yyjson_arr_get(want, n)));
 }
 
-/* What the detector saw lies in the spool, so the handler needs nobody, unless `fetched` says so. */
+/* What the detector saw lies in the spool, so the handler needs nobody, unless `fetched`
+ * says so. */
 static void drain(struct play *p, yyjson_val *step)
 {
     struct err err = {0};

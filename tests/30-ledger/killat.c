@@ -1,12 +1,14 @@
-/* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes, or lets it fail: no
- * handler, no destructor, no buffer gets a chance. What the kernel has been given stays, the rest is lost.
+/* killat: preloaded into a program, kills it (SIGKILL) at its n-th call that writes, or lets it
+ * fail: no handler, no destructor, no buffer gets a chance. What the kernel has been given stays,
+ * the rest is lost.
  *
  *   KILLAT=n         die instead of the n-th call,
  *   KILLAT_KIND=fsync  of this kind alone
  *   KILLAT_HALF=1    where that call is a write, half of its bytes go out first
- *   KILLAT_ERRNO=e   do not die: that call fails once with this errno (EIO); with ENOSPC it and every later
- *                    one that wants room (all but unlink), as on a disk that is full
- *   KILLAT_COUNT=f   append the numbers of calls to the file f at a normal exit: "KIND N", and "all N"
+ *   KILLAT_ERRNO=e   do not die: that call fails once with this errno (EIO); with ENOSPC it and
+ *                    every later one that wants room (all but unlink), as on a disk that is full
+ *   KILLAT_COUNT=f   append the numbers of calls to the file f at a normal exit: "KIND N", and
+ *                    "all N"
  *
  * The crash sweeps use it. Not linked with anything of ours. */
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* approval: two approvers at once, an approval that came too late, one that a handler of another level of
- * trust carries out, and a gate that is closed. */
+/* approval: two approvers at once, an approval that came too late, one that a handler of another
+ * level of trust carries out, and a gate that is closed. */
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include "core/clock.h"
@@ -238,7 +238,7 @@ static void nobody_but_a_steward_decides_for_a_sovereign_source(void **state)
     assert_int_equal(drain().done, 1);
 }
 
-/* ---- what moved between the approval and the promotion ----------------------------------------- */
+/* ---- what moved between the approval and the promotion --------------------------------------- */
 
 /* The declaration with another level and, by somebody, another title. */
 static void set(struct source *s, enum level to, const char *by)

@@ -63,7 +63,7 @@ static int64_t leased(void)
     return ask_number("SELECT count(*) FROM inbox WHERE state = 'leased'");
 }
 
-/* ---- together ---------------------------------------------------------------------------------- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 static void many_are_one_commit(void **state)
 {
@@ -79,8 +79,9 @@ static void many_are_one_commit(void **state)
     assert_int_equal(feed_length(), N);
 }
 
-/* What the last commit claimed for us and was not begun is given back as if nobody had taken it; who is
- * told to stop leaves nothing leased, and the next worker need not wait for a lease to run out. */
+/* What the last commit claimed for us and was not begun is given back as if nobody had taken it;
+ * who is told to stop leaves nothing leased, and the next worker need not wait for a lease to
+ * run out. */
 static void claim_not_begun_is_given_back(void **state)
 {
     enum { MANY = 40 };
@@ -120,7 +121,7 @@ static void one_that_is_refused_stays_alone(void **state)
                      1);
 }
 
-/* ---- beside each other ------------------------------------------------------------------------- */
+/* ---- beside each other ----------------------------------------------------------------------- */
 
 static void slow_transfer_holds_nobody_up(void **state)
 {
@@ -164,7 +165,7 @@ static void level_raised_meanwhile_shows_nothing(void **state)
     assert_int_equal(ask_number("SELECT count(*) FROM public_sources WHERE source_id = 'slow'"), 0);
 }
 
-/* ---- poison ------------------------------------------------------------------------------------ */
+/* ---- poison ---------------------------------------------------------------------------------- */
 
 /* A worker claims all that it may have at once, and dies. How many it had. */
 static int claim_all_and_die(void)

@@ -65,7 +65,8 @@ static const char *statement(const char *name)
     return NULL;
 }
 
-/* Runs a statement of the registry as it is, and says how many steps of SQLite's machine that took. */
+/* Runs a statement of the registry as it is, and says how many steps of SQLite's machine
+ * that took. */
 static int steps_of(sqlite3 *db, const char *name, int64_t p1, int64_t p2, int *ret_rows)
 {
     sqlite3_stmt *s;

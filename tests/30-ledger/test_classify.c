@@ -1,5 +1,5 @@
-/* test_classify: which bytes are news, and what is told of them: geodata through the real inspector,
- * from the candidate to head, feed and delta. */
+/* test_classify: which bytes are news, and what is told of them: geodata through the real
+ * inspector, from the candidate to head, feed and delta. */
 #include "tests/30-ledger/world.h"
 
 #include "handler/delta.h"
@@ -97,7 +97,7 @@ static void assert_delta(const char *event, const char *verdict, int added, int 
     assert_int_equal(number(e, "/qa_summary/features/modified"), modified);
 }
 
-/* ---- noise ------------------------------------------------------------------------------------- */
+/* ---- noise ----------------------------------------------------------------------------------- */
 
 static void written_otherwise_is_no_news(void **state)
 {
@@ -136,8 +136,9 @@ static void written_otherwise_is_no_news(void **state)
     LIST("{\"type\":\"Feature\",\"properties\":{\"GEOID\":\"1\",\"name\":\"" name                  \
          "\"},\"geometry\":{\"type\":\"Point\",\"coordinates\":[" x "," y "]}}")
 
-/* A coordinate on the edge of a step of the digest, which moved by less than a millimetre: for keyed
- * features and others. One that moved by more than the precision is news, as is another attribute. */
+/* A coordinate on the edge of a step of the digest, which moved by less than a millimetre: for
+ * keyed features and others. One that moved by more than the precision is news, as is
+ * another attribute. */
 static void noise_on_an_edge(const char *declared)
 {
     struct source s = counties("public", declared);
@@ -172,8 +173,8 @@ static int64_t noise(void)
     return ask_number("SELECT sum(n) FROM noise_days WHERE kind = 'byte_only'");
 }
 
-/* A form that was read once is known by its digest, as long as that head stands and the source is declared
- * as it was. */
+/* A form that was read once is known by its digest, as long as that head stands and the source is
+ * declared as it was. */
 static void a_known_form_is_not_read_again(void **state)
 {
     static const char *const forms[] = {LIST(DOUGLAS "," ADAMS "," CLARK "," BARTON),
@@ -239,7 +240,7 @@ static void noise_is_not_held(void **state)
     assert_int_equal(n.noop, 1);
 }
 
-/* ---- news -------------------------------------------------------------------------------------- */
+/* ---- news ------------------------------------------------------------------------------------ */
 
 static void first_version_adds_all(void **state)
 {
@@ -361,7 +362,7 @@ static void there_and_back(void **state)
     assert_head(&s, 3, COUNTIES);
 }
 
-/* ---- what the public sees ---------------------------------------------------------------------- */
+/* ---- what the public sees -------------------------------------------------------------------- */
 
 static void generalized_tells_totals_alone(void **state)
 {
@@ -414,7 +415,7 @@ static void long_lists_are_cut_and_counted(void **state)
     assert_false(yyjson_get_bool(yyjson_obj_get(f, "complete")));
 }
 
-/* ---- held -------------------------------------------------------------------------------------- */
+/* ---- held ------------------------------------------------------------------------------------ */
 
 static void drift_is_held(void **state)
 {

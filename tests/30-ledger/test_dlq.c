@@ -51,7 +51,7 @@ static enum rc count_run(void *ctx, const struct dead_run *r, struct err *err)
     return RC_OK;
 }
 
-/* ---- dying ------------------------------------------------------------------------------------- */
+/* ---- dying ----------------------------------------------------------------------------------- */
 
 static void dead_letter_has_its_reason_and_history(void **state)
 {
@@ -158,7 +158,7 @@ static void deaths_of_a_worker_use_up_no_attempts(void **state)
     assert_int_equal(ask_number("SELECT reason = 'UNAVAILABLE' FROM inbox"), 1);
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static void retry_starts_anew(void **state)
 {

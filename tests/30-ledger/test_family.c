@@ -1,5 +1,5 @@
-/* test_family: what happens to an entry of a listing when its own upstream fails, and what may be done
- * to a source that has others under it (handler/children.h, ledger/source.h). */
+/* test_family: what happens to an entry of a listing when its own upstream fails, and what may be
+ * done to a source that has others under it (handler/children.h, ledger/source.h). */
 #include "tests/30-ledger/world.h"
 
 #include "core/listing.h"

@@ -1,4 +1,5 @@
-/* test_gc: what nothing refers to goes, everything else stays, also while handlers run (handler/gc.h). */
+/* test_gc: what nothing refers to goes, everything else stays, also while handlers
+ * run (handler/gc.h). */
 #include "tests/30-ledger/world.h"
 
 #include <poll.h>
@@ -57,7 +58,7 @@ static void make_all_old(void)
     assert_int_equal(system(cmd), 0);
 }
 
-/* ---- what stays -------------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 static void every_version_stays(void **state)
 {
@@ -110,7 +111,7 @@ static void what_is_young_or_not_ours_stays(void **state)
     unlink(other); /* the world must end tidy */
 }
 
-/* ---- what goes --------------------------------------------------------------------------------- */
+/* ---- what goes ------------------------------------------------------------------------------- */
 
 static void bytes_without_a_row_go(void **state)
 {
@@ -187,7 +188,7 @@ static void spooled_bytes_go_when_nobody_waits(void **state)
     assert_int_equal(drain().done, 1); /* without an upstream: the bytes it waited for were there */
 }
 
-/* ---- races ------------------------------------------------------------------------------------- */
+/* ---- races ----------------------------------------------------------------------------------- */
 
 static void only_one_at_a_time(void **state)
 {
@@ -240,8 +241,8 @@ static int end_race(void **state)
     return teardown(state);
 }
 
-/* A handler stages bytes before their row is there, and gc looks just then. Whoever loses must notice:
- * in the end every version has its bytes (teardown digests them). */
+/* A handler stages bytes before their row is there, and gc looks just then. Whoever loses must
+ * notice: in the end every version has its bytes (teardown digests them). */
 static void racing_handler_never_loses_bytes(void **state)
 {
     enum { SOURCES = 6, ROUNDS = 8 };

@@ -1,5 +1,6 @@
-/* test_items: searches by place against a plain look at every box. The R*Tree rounds to 32 bits and the search
- * trusts it away from the edges, so the areas here have edges a hair beside those of the boxes. */
+/* test_items: searches by place against a plain look at every box. The R*Tree rounds to 32 bits and
+ * the search trusts it away from the edges, so the areas here have edges a hair beside those of
+ * the boxes. */
 #include "tests/30-ledger/fixture.h"
 
 #include <math.h>

@@ -37,7 +37,7 @@ static int raw_sql(const char *sql)
     return code;
 }
 
-/* ---- roles ------------------------------------------------------------------------------------- */
+/* ---- roles ----------------------------------------------------------------------------------- */
 
 static int prepares(struct ledger *l, const char *sql)
 {
@@ -116,7 +116,7 @@ static void test_every_statement_prepares_in_its_role(void **state)
     }
 }
 
-/* ---- status machine and append-only tables ----------------------------------------------------- */
+/* ---- status machine and append-only tables --------------------------------------------------- */
 
 static const char *const statuses[] = {"pending",  "fetched",   "validated", "held",       "staged",
                                        "promoted", "finalized", "failed",    "rolled_back"};
@@ -239,7 +239,7 @@ static void test_append_only_tables_refuse_change(void **state)
     assert_int_not_equal(raw_sql("DELETE FROM approvals"), SQLITE_OK);
 }
 
-/* ---- verify ------------------------------------------------------------------------------------ */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 static int problems;
 static char first_problem[512];
@@ -292,7 +292,7 @@ static void test_verify_finds_public_rows_of_a_sovereign_source(void **state)
     assert_int_equal(problems, 1);
 }
 
-/* ---- inbox ------------------------------------------------------------------------------------- */
+/* ---- inbox ----------------------------------------------------------------------------------- */
 
 static int64_t inbox_count(struct ledger *l)
 {
@@ -474,7 +474,7 @@ static void test_retries_end_in_the_dead_letters(void **state)
     ledger_close(&l);
 }
 
-/* ---- requests and tokens ----------------------------------------------------------------------- */
+/* ---- requests and tokens --------------------------------------------------------------------- */
 
 static void test_tokens_are_stored_as_digests(void **state)
 {
@@ -514,7 +514,7 @@ static void test_idempotency_key_repeats_or_conflicts(void **state)
     ledger_close(&l);
 }
 
-/* ---- sources ----------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void test_bad_declarations_name_the_field(void **state)
 {

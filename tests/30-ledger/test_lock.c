@@ -1,5 +1,5 @@
-/* test_lock: I13. Every byte that reaches the ledger file or its WAL is written while ledger.lock is
- * held, so a checkpoint can never run beside another connection's commit (the WAL-reset race).
+/* test_lock: I13. Every byte that reaches the ledger file or its WAL is written while ledger.lock
+ * is held, so a checkpoint can never run beside another connection's commit (the WAL-reset race).
  *
  * A VFS shim looks at each write: if a second descriptor can take the lock at that moment, nobody
  * holds it. The program carries a flock() of its own, so that the lock can be taken away and the
@@ -24,7 +24,7 @@ int flock(int fd, int op)
     return lock_removed ? 0 : (int)syscall(SYS_flock, fd, op);
 }
 
-/* ---- the shim ---------------------------------------------------------------------------------- */
+/* ---- the shim -------------------------------------------------------------------------------- */
 
 struct shim_file {
     sqlite3_file base;
@@ -163,7 +163,7 @@ static void shim_install(void)
     sqlite3_vfs_register(&shim, 1);
 }
 
-/* ---- the tests --------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {

@@ -1,6 +1,6 @@
-/* test_notify: what happens is a notice of the same transaction; each subscriber is told by itself, at least
- * once, and of nothing that its level withholds. N1… are the invariants of ledger/notice.h, B1… those of
- * ledger/breach.h, T1… those of handler/notify.h. */
+/* test_notify: what happens is a notice of the same transaction; each subscriber is told by itself,
+ * at least once, and of nothing that its level withholds. N1… are the invariants of
+ * ledger/notice.h, B1… those of ledger/breach.h, T1… those of handler/notify.h. */
 #include "tests/30-ledger/world.h"
 
 #include "handler/children.h"
@@ -100,7 +100,7 @@ static struct source publish(const char *id, const char *level)
     return s;
 }
 
-/* ---- what becomes a notice ----------------------------------------------------------------------- */
+/* ---- what becomes a notice ------------------------------------------------------------------- */
 
 /* N1 */
 static void a_promotion_and_a_hold_are_notices(void **state)
@@ -185,7 +185,7 @@ static void intake_may_add_one(void **state)
     ledger_close(&l);
 }
 
-/* ---- breaches ------------------------------------------------------------------------------------ */
+/* ---- breaches -------------------------------------------------------------------------------- */
 
 static void check(const struct source *s, enum outcome o, int64_t failures, int64_t now)
 {
@@ -246,7 +246,7 @@ static void time_alone_makes_a_breach(void **state)
     assert_int_equal(sweep(due + 12 * HOUR_MS), 0);
 }
 
-/* ---- who is told --------------------------------------------------------------------------------- */
+/* ---- who is told ----------------------------------------------------------------------------- */
 
 static void told_once_and_gone(void **state)
 {
@@ -343,7 +343,8 @@ static void a_slow_one_holds_up_nobody(void **state)
     assert_int_equal(deliveries("subscriber = 'bad'"), 12);
 }
 
-/* T1, T3: two hooks of one host. The pause is of the one that was told to wait, for all that it gets. */
+/* T1, T3: two hooks of one host. The pause is of the one that was told to wait, for all that
+ * it gets. */
 static void a_pause_is_of_one_subscriber(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_outbox: what must be told about a change is told at least once, to everybody, and keeps nobody
- * waiting. O1… are the invariants of ledger/outbox.h and handler/outbox.h. */
+/* test_outbox: what must be told about a change is told at least once, to everybody, and keeps
+ * nobody waiting. O1… are the invariants of ledger/outbox.h and handler/outbox.h. */
 #include "tests/30-ledger/world.h"
 
 #include "handler/job.h"
@@ -78,8 +78,9 @@ static void every_consumer_is_told(void **state)
     assert_int_equal(rows("1"), 0);
 }
 
-/* O3, O4: one that fails is tried again later, after a random wait below the cap, and the others are told
- * meanwhile; then it is dead, stays, says why, and can be revived. The handler noticed nothing. */
+/* O3, O4: one that fails is tried again later, after a random wait below the cap, and the others
+ * are told meanwhile; then it is dead, stays, says why, and can be revived. The handler
+ * noticed nothing. */
 static void a_dead_receiver_delays_nobody(void **state)
 {
     (void)state;
@@ -142,7 +143,7 @@ static void told_again_rather_than_never(void **state)
     assert_int_equal(rows("1"), 0);
 }
 
-/* ---- OpenLineage ------------------------------------------------------------------------------- */
+/* ---- OpenLineage ----------------------------------------------------------------------------- */
 
 static const char *lineage_file(void)
 {

@@ -43,7 +43,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static struct push_event event(const char *id, const char *object, const char *sequence, int fill)
 {

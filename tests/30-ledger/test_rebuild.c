@@ -70,7 +70,7 @@ static void assert_intact(void)
     assert_string_equal(dump(true), before);
 }
 
-/* ---- a rich world ------------------------------------------------------------------------------ */
+/* ---- a rich world ---------------------------------------------------------------------------- */
 
 static void change(const struct source *s, const char *body)
 {
@@ -98,8 +98,8 @@ static void remove_upstream(const struct source *s)
     assert_int_equal(drain().done, 1);
 }
 
-/* All levels, a return to earlier bytes, geometry, a deletion, a source never seen, a retired one. Times
- * are real: what a lost row gets must be what it had. */
+/* All levels, a return to earlier bytes, geometry, a deletion, a source never seen, a retired one.
+ * Times are real: what a lost row gets must be what it had. */
 static void populate(void)
 {
     struct source open = add_source("open", "public"), grid = add_source("grid", "generalized");
@@ -125,7 +125,7 @@ static void populate(void)
     OK(ledger_commit(led, &fix_err));
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void intact_projections_are_not_touched(void **state)
 {
@@ -334,7 +334,8 @@ static void changed_level_rebuilds_the_same(void **state)
     }
 }
 
-/* What rows of sources and changes do not tell: the rows are there again, with what is still known. */
+/* What rows of sources and changes do not tell: the rows are there again, with what is
+ * still known. */
 static void sums_are_counted_again(void **state)
 {
     (void)state;
@@ -355,7 +356,7 @@ static void sums_are_counted_again(void **state)
     assert_intact();
 }
 
-/* ---- what verify notices ------------------------------------------------------------------------ */
+/* ---- what verify notices --------------------------------------------------------------------- */
 
 static void copy_db(const char *from, const char *to)
 {

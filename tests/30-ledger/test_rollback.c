@@ -9,7 +9,7 @@
 #define BODY_C "{\"version\":\"C\"}"
 #define WHY "{\"reason\":\"wrong\"}"
 
-/* ---- helpers ---------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static const char *put(const struct source *s, const char *body)
 {
@@ -90,7 +90,7 @@ static void assert_blocked(const struct source *s, const char *body)
     assert_string_equal(change_of(event).reason, "ROLLED_BACK");
 }
 
-/* ---- back -------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 static void modification_goes_back_with_all_its_documents(void **state)
 {
@@ -197,7 +197,7 @@ static void return_after_a_deletion_goes_back_to_the_tombstone(void **state)
     assert_head(&s, 4, BODY_B); /* the bytes it removed */
 }
 
-/* ---- and forth --------------------------------------------------------------------------------- */
+/* ---- and forth ------------------------------------------------------------------------------- */
 
 static void rollback_of_a_rollback_works(void **state)
 {
@@ -231,7 +231,7 @@ static void changes_go_back_one_after_the_other(void **state)
     assert_true(head_of(&s).deleted);
 }
 
-/* ---- refused ----------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void head_that_moved_on_names_what_goes_first(void **state)
 {
@@ -435,7 +435,7 @@ static void second_of_two_requests_is_refused(void **state)
     assert_head(&s, 3, BODY_A);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void bytes_that_were_taken_back_stay_away(void **state)
 {
@@ -499,7 +499,7 @@ static void block_is_of_one_source(void **state)
     assert_head(&t, 1, BODY_B);
 }
 
-/* ---- levels ------------------------------------------------------------------------------------ */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static void approve(const char *event)
 {
@@ -589,7 +589,7 @@ static void rollback_survives_a_change_of_level(void **state)
     assert_holds(item_of("one-v3"), "\"deprecated\":false");
 }
 
-/* ---- who asks, who dies ------------------------------------------------------------------------- */
+/* ---- who asks, who dies ---------------------------------------------------------------------- */
 
 static void intake_asks_once_per_key(void **state)
 {

@@ -75,7 +75,7 @@ static void commit(struct check_result *r, size_t n, int64_t now)
     OK(check_commit(led, r, n, now, &fix_err));
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sums_by_day_and_outcome(void **state)
 {
@@ -145,7 +145,7 @@ static void sums_commit_with_their_receipts(void **state)
     assert_int_equal(sums.all.checks, 0);
 }
 
-/* ---- health ------------------------------------------------------------------------------------- */
+/* ---- health ---------------------------------------------------------------------------------- */
 
 static enum rc collect(void *ctx, const struct source *s, const struct check_state *st,
                        const struct health *h, struct err *err)
@@ -257,7 +257,7 @@ static void the_schedule_lag_hides_withheld_sources(void **state)
     assert_int_equal(due, -1);
 }
 
-/* ---- plans -------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static const char *const sql_of[] = {
 #define X(name, role, sql) [Q_##name] = sql,
@@ -265,8 +265,8 @@ static const char *const sql_of[] = {
 #undef X
 };
 
-/* None may walk the rows of all sources. What counts sources that may be most of them needs an index
- * alone; the others may read the rows that a partial index names. */
+/* None may walk the rows of all sources. What counts sources that may be most of them needs an
+ * index alone; the others may read the rows that a partial index names. */
 static void asking_is_cheap(void **state)
 {
     (void)state;

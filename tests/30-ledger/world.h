@@ -1,5 +1,5 @@
-/* world: an instance with a real ledger, store and upstream, for the tests of the handler. After every
- * test `verify` must find nothing wrong. */
+/* world: an instance with a real ledger, store and upstream, for the tests of the handler. After
+ * every test `verify` must find nothing wrong. */
 #ifndef FRESHET_TESTS_LEDGER_WORLD_H
 #define FRESHET_TESTS_LEDGER_WORLD_H
 

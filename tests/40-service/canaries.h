@@ -1,10 +1,10 @@
-/* canaries: a world in which all that is withheld carries a canary, and ways to ask every row of the
- * route tables about it. A row or a variable that this file does not know fails the tests: a new address
- * cannot be forgotten.
+/* canaries: a world in which all that is withheld carries a canary, and ways to ask every row of
+ * the route tables about it. A row or a variable that this file does not know fails the tests: a
+ * new address cannot be forgotten.
  *
- * The world of service.h, and: `wells` (generalized), `graves` (restricted) and a second sovereign source,
- * all three with places, properties, keys and addresses that carry canaries, published at odd times, with
- * checks that failed with canaries in what they said. */
+ * The world of service.h, and: `wells` (generalized), `graves` (restricted) and a second sovereign
+ * source, all three with places, properties, keys and addresses that carry canaries, published at
+ * odd times, with checks that failed with canaries in what they said. */
 #ifndef FRESHET_TESTS_CANARIES_H
 #define FRESHET_TESTS_CANARIES_H
 
@@ -30,7 +30,7 @@ static char wells_hex[SHA256_HEX], graves_hex[SHA256_HEX], sov2_hex[SHA256_HEX];
 static char odd_time[16]; /* "03:33:33": when withheld things happened */
 static char odd_day[16];
 
-/* ---- the world -------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static inline struct source declare_geo(const char *id, const char *collection, const char *url,
                                         const char *level)
@@ -115,7 +115,7 @@ static inline int make_canaries(void **state)
     return 0;
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* What can stand between the braces of a pattern, of one source. */
 struct thing {
@@ -223,7 +223,7 @@ static inline void name_things(void)
 
 #define EACH_ROW(t, r) for (const struct route *r = (t)->routes; r < (t)->routes + (t)->n; r++)
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Bodies of the rows that take one; %s: who it is about. */
 static const struct {
@@ -276,7 +276,7 @@ static inline struct answer send_to(const struct router *t, struct ask q)
     return a;
 }
 
-/* ---- judging ---------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 /* The bytes of no withheld thing; `asked` is what the client said itself and may get back. */
 static inline void assert_clean(const char *text, size_t n, const char *asked, const char *where)
@@ -322,7 +322,8 @@ static inline const char *where(const struct route *r, const char *method, const
 static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"};
 static const struct router *const routers[] = {&router_api, &router_intake};
 
-/* Whoever asked for a source is told of the wish, by the id that they gave it; of the source nothing. */
+/* Whoever asked for a source is told of the wish, by the id that they gave it; of the
+ * source nothing. */
 static inline bool is_wish(const struct route *r, const char *method)
 {
     bool post = strcmp(method, "POST") == 0;

@@ -4,11 +4,11 @@
  *   struct answer a = client_ask(&c, &(struct ask){.method = "GET", .path = "/changes"});
  *   answer_free(&a); client_close(&c);
  *
- * An answer is `complete` when the end of the request came; `sent` tells that all of the request was
- * written. Nothing here asserts: what is missing is the test's to judge.
+ * An answer is `complete` when the end of the request came; `sent` tells that all of the request
+ * was written. Nothing here asserts: what is missing is the test's to judge.
  *
- * With RECORD set to a folder, every answer is kept there once for tests/contract.sh, in a file per process: a
- * line "method path length", then the answer as it came. */
+ * With RECORD set to a folder, every answer is kept there once for tests/contract.sh, in a file per
+ * process: a line "method path length", then the answer as it came. */
 #ifndef FRESHET_TESTS_FCGI_CLIENT_H
 #define FRESHET_TESTS_FCGI_CLIENT_H
 

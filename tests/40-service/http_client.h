@@ -1,4 +1,5 @@
-/* http_client: speaks HTTP/1.1 over a unix socket, for the tests of freshet-stream, whose answers do not end.
+/* http_client: speaks HTTP/1.1 over a unix socket, for the tests of freshet-stream, whose answers
+ * do not end.
  *
  *   struct live c = live_open(sock, "/changes/stream", "since=0", "Last-Event-ID: 3\r\n");
  *   live_await(&c, "id: 4\n"); live_close(&c);

@@ -1,5 +1,5 @@
-/* inspecting: the inspectors as the handler meets them: own processes, the real sandbox. B is the build
- * folder. Files are seeds of the fuzz targets; make_inspect_seeds.py says what they are. */
+/* inspecting: the inspectors as the handler meets them: own processes, the real sandbox. B is the
+ * build folder. Files are seeds of the fuzz targets; make_inspect_seeds.py says what they are. */
 #ifndef FRESHET_TESTS_INSPECTING_H
 #define FRESHET_TESTS_INSPECTING_H
 

@@ -1,5 +1,5 @@
-/* scheduler: a real freshet-scheduler on an instance of its own, between two servers that say what a
- * test tells them to. Waiting is always for a state of the ledger, with a limit. */
+/* scheduler: a real freshet-scheduler on an instance of its own, between two servers that say what
+ * a test tells them to. Waiting is always for a state of the ledger, with a limit. */
 #ifndef FRESHET_TESTS_SCHEDULER_H
 #define FRESHET_TESTS_SCHEDULER_H
 

@@ -1,5 +1,5 @@
-/* service: freshet-api and freshet-intake as processes, driven by FastCGI without nginx, over a real
- * ledger that the real handler has filled. For the tests of the two programs.
+/* service: freshet-api and freshet-intake as processes, driven by FastCGI without nginx, over a
+ * real ledger that the real handler has filled. For the tests of the two programs.
  *
  * The world: `roads` (public, many versions), `rivers` (public, a listing), `caves` (restricted,
  * approved), and a sovereign source. Everything that must stay inside carries a canary string. */
@@ -46,7 +46,7 @@ static char tok_check[TOKEN_PLAIN_MAX], tok_all[TOKEN_PLAIN_MAX], tok_replay[TOK
 static struct change roads_change, rivers_change, caves_change, sov_change;
 static char roads_hex[SHA256_HEX], caves_hex[SHA256_HEX], sov_hex[SHA256_HEX];
 
-/* ---- the world -------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static inline struct source declare(const char *id, const char *title, const char *url,
                                     const char *level)
@@ -149,7 +149,7 @@ static inline void make_tokens(void)
     OK(token_create(led, "other", SCOPE_REPLAY, -1, clock_now(), tok_replay, &no, &fix_err));
 }
 
-/* ---- the programs ----------------------------------------------------------------------------- */
+/* ---- the programs ---------------------------------------------------------------------------- */
 
 static inline void program_path(const char *name, char out[512])
 {
@@ -253,7 +253,7 @@ static inline int drop_world(void **state)
     return 0;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static inline struct answer ask_at(const char *sock, const struct ask *q)
 {
@@ -360,7 +360,7 @@ static inline const char *value_of(const char *pattern, enum whose who)
     for (const struct route *r = router_api.routes; r < router_api.routes + router_api.n; r++)     \
         if (strcmp(r->method, "GET") == 0)
 
-/* ---- the ledger, past its doors ---------------------------------------------------------------- */
+/* ---- the ledger, past its doors -------------------------------------------------------------- */
 
 static inline void sql(const char *text)
 {
@@ -388,7 +388,7 @@ static inline int64_t sql_number(const char *text)
     return n;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static inline void assert_same(const struct answer *a, const struct answer *b, const char *what)
 {

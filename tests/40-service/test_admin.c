@@ -1,4 +1,5 @@
-/* test_admin: the routes of operators in freshet-intake: tokens, checks, rollbacks, dead letters. */
+/* test_admin: the routes of operators in freshet-intake: tokens, checks, rollbacks,
+ * dead letters. */
 #include "tests/40-service/service.h"
 
 static struct answer admin(const char *method, const char *path, const char *token,
@@ -422,7 +423,7 @@ static void admin_withholds_counts(void **state)
     answer_free(&a);
 }
 
-/* ---- sources ------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static char tok_sources[TOKEN_PLAIN_MAX], tok_steward[TOKEN_PLAIN_MAX];
 
@@ -547,7 +548,8 @@ static void admin_names_the_field_of_a_source(void **state)
     assert_int_equal(sql_number("SELECT count(*) FROM source_orders WHERE source_id = 'lakes'"), 0);
 }
 
-/* A raised level takes everything public away with the wish; a lowered one waits for somebody else. */
+/* A raised level takes everything public away with the wish; a lowered one waits for
+ * somebody else. */
 static void admin_raises_at_once_and_lowers_by_two(void **state)
 {
     (void)state;
@@ -585,7 +587,8 @@ static void admin_raises_at_once_and_lowers_by_two(void **state)
                      1);
 }
 
-/* Sovereign sources are none, also in wishes about them; restricted ones show what the public sees. */
+/* Sovereign sources are none, also in wishes about them; restricted ones show what the
+ * public sees. */
 static void admin_hides_declarations(void **state)
 {
     (void)state;
@@ -658,7 +661,7 @@ static void admin_pages_sources(void **state)
     answer_free(&a);
 }
 
-/* ---- replays ------------------------------------------------------------------------------------- */
+/* ---- replays --------------------------------------------------------------------------------- */
 
 static struct answer replays(const char *method, const char *id, const char *token,
                              const char *body, const char *key)
@@ -695,7 +698,8 @@ static void admin_refuses_bad_replays(void **state)
     answer_free(&a);
 }
 
-/* On an intact ledger: every row is a no-op. One at a time; numbers for those who may know of all. */
+/* On an intact ledger: every row is a no-op. One at a time; numbers for those who may know
+ * of all. */
 static void admin_replays_the_log(void **state)
 {
     static const char wish[] = "{\"since\":\"2020-01-01T00:00:00Z\",\"approved_by\":\"A. Nother\"}";

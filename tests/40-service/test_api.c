@@ -1,8 +1,9 @@
-/* test_api: what freshet-api answers: every route, conditions, methods, parameters, the feed, health. */
+/* test_api: what freshet-api answers: every route, conditions, methods, parameters, the
+ * feed, health. */
 #include "core/version.h"
 #include "tests/40-service/service.h"
 
-/* ---- every route ------------------------------------------------------------------------------ */
+/* ---- every route ----------------------------------------------------------------------------- */
 
 /* Pages of other sites may read what is public, but not the numbers of this machine. */
 static const char *allowed(const struct route *r)
@@ -96,7 +97,7 @@ static void manifests_are_listings_under_the_name_of_their_run(void **state)
     assert_int_equal(status_of(&(struct ask){.path = "/manifests/dlt_"}), 404);
 }
 
-/* ---- conditional, HEAD, OPTIONS, methods, parameters ------------------------------------------- */
+/* ---- conditional, HEAD, OPTIONS, methods, parameters ----------------------------------------- */
 
 static void every_route_answers_304(void **state)
 {
@@ -244,7 +245,7 @@ static void doubled_headers_are_refused(void **state)
     answer_free(&a);
 }
 
-/* ---- the feed --------------------------------------------------------------------------------- */
+/* ---- the feed -------------------------------------------------------------------------------- */
 
 static void limits(void **state)
 {
@@ -278,7 +279,8 @@ static void limits(void **state)
     }
 }
 
-/* Follows links[rel=next] to the end; returns how many entries came, each seq one step from the last. */
+/* Follows links[rel=next] to the end; returns how many entries came, each seq one step from
+ * the last. */
 static int walk(const char *query, int64_t first, int64_t step)
 {
     char next[512];
@@ -323,7 +325,7 @@ static void cursors_before_the_retention_are_410(void **state)
     sql("UPDATE public_meta SET first_seq = 1");
 }
 
-/* ---- health ----------------------------------------------------------------------------------- */
+/* ---- health ---------------------------------------------------------------------------------- */
 
 static void readiness_follows_the_heartbeats(void **state)
 {

@@ -1,5 +1,5 @@
-/* Requests with a body as a web server sends them: the parameters, the body and the record that ends it each
- * in a write of its own, some time apart, on connections that are kept. */
+/* Requests with a body as a web server sends them: the parameters, the body and the record that
+ * ends it each in a write of its own, some time apart, on connections that are kept. */
 #include "tests/40-service/service.h"
 
 #define CONNECTIONS 8 /* more than there are processes: each has several */
@@ -47,7 +47,8 @@ static void close_all(struct client c[CONNECTIONS])
         client_close(&c[i]);
 }
 
-/* Round after round over all connections: one that was lost, or a process that waits, shows at once. */
+/* Round after round over all connections: one that was lost, or a process that waits, shows
+ * at once. */
 static void assert_answered(const char *sock, const char *path, int rounds, size_t least,
                             size_t most, int status)
 {

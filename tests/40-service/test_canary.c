@@ -1,10 +1,11 @@
-/* test_canary: one walk over every row of the route table, with every method, representation and parameter
- * that it offers (I8), over the world of canaries.h. A parameter that this file does not know fails it. */
+/* test_canary: one walk over every row of the route table, with every method, representation and
+ * parameter that it offers (I8), over the world of canaries.h. A parameter that this file does not
+ * know fails it. */
 #include "tests/40-service/canaries.h"
 
 #define GRID 0.1 /* the default of grid_deg */
 
-/* ---- the walk --------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Every representation that media.def knows, by f= and by Accept, and some that nobody has. */
 static const struct {
@@ -35,7 +36,8 @@ static void every_route_in_every_way(void **state)
         const char *path = path_of(r->pattern, &things[who]);
         const char *body = body_of(r, things[who].source);
         for (size_t m = 0; m < ARRAY_LEN(methods); m++) {
-            /* What operators change would be done to the public source: a refused method is enough. */
+            /* What operators change would be done to the public source: a refused method
+             * is enough. */
             if (t == 1 && strcmp(methods[m], r->method) == 0 && strcmp(r->method, "GET") != 0 &&
                 who < A_SOVEREIGN)
                 continue;
@@ -68,8 +70,8 @@ static void every_representation(void **state)
         }
 }
 
-/* A value that would find something withheld, and one as long that finds nothing: the answers may differ in
- * the word itself alone. `form` has %s where the word goes. */
+/* A value that would find something withheld, and one as long that finds nothing: the answers may
+ * differ in the word itself alone. `form` has %s where the word goes. */
 struct probe {
     const char *param, *form, *hidden, *nothing;
 };
@@ -183,7 +185,7 @@ static void every_parameter(void **state)
     }
 }
 
-/* ---- places ----------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool on_grid(double v)
 {
@@ -226,7 +228,7 @@ static void generalized_places_are_their_grid(void **state)
     answer_free(&a);
 }
 
-/* ---- logs, files ------------------------------------------------------------------------------ */
+/* ---- logs, files ----------------------------------------------------------------------------- */
 
 static void logs_and_files_are_clean(void **state)
 {

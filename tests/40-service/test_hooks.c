@@ -1,4 +1,5 @@
-/* POST /hooks/{source} by FastCGI: who may tell, what is said to whom, and that nothing is half done. */
+/* POST /hooks/{source} by FastCGI: who may tell, what is said to whom, and that nothing is
+ * half done. */
 #include "tests/40-service/service.h"
 
 #define KEY "a-key-of-32-bytes-for-the-tests!"
@@ -6,7 +7,7 @@
 
 static int64_t sent; /* a body of its own for each delivery */
 
-/* ---- the world -------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static void secret(const char *name, const char *value)
 {
@@ -74,7 +75,7 @@ static int empty_inbox(void **state)
     return 0;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static const char *body_of(int64_t n)
 {
@@ -134,7 +135,7 @@ static int64_t rows(void)
                       " + (SELECT count(*) FROM push_conflicts)");
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void a_delivery_is_taken_once(void **state)
 {
@@ -317,7 +318,7 @@ static void nor_by_what_a_body_costs(void **state)
     }
 }
 
-/* ---- what time tells ---------------------------------------------------------------------------- */
+/* ---- what time tells ------------------------------------------------------------------------- */
 
 /* Nanoseconds that intake's processes have worked. */
 static int64_t worked(void)
@@ -365,8 +366,8 @@ static int64_t work_of(const char *source, const char *header)
     return worked() - before;
 }
 
-/* A signature of RSA costs more than all else of a refusal. In turns, so that what else runs here counts for
- * both alike. */
+/* A signature of RSA costs more than all else of a refusal. In turns, so that what else runs here
+ * counts for both alike. */
 static void refusing_is_the_same_work(void **state)
 {
     char n[343], json[1024];
@@ -528,7 +529,7 @@ static void nothing_secret_is_kept(void **state)
         sql_number("SELECT count(*) FROM replay_log WHERE body LIKE '%for-the-tests%'"), 0);
 }
 
-/* ---- many at once ----------------------------------------------------------------------------- */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
 #define EVENTS 61 /* a prime: every step goes through them all */
 #define CLIENTS 6

@@ -169,7 +169,8 @@ static void hostile_files(void **state)
     }
 }
 
-/* A virtual table that reads the password file finds no file; its view of the world is the bytes. */
+/* A virtual table that reads the password file finds no file; its view of the world is
+ * the bytes. */
 static void no_other_file_is_read(void **state)
 {
     struct inspection r = inspect_path(GDAL "virtual.gpkg");

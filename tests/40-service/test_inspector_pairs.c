@@ -1,10 +1,10 @@
-/* The inspectors with two files beside one another, with files that are none of theirs, and when their
- * processes die. */
+/* The inspectors with two files beside one another, with files that are none of theirs, and when
+ * their processes die. */
 #include "tests/40-service/inspecting.h"
 
 #include <dirent.h>
 
-/* ---- two files beside one another -------------------------------------------------------------- */
+/* ---- two files beside one another ------------------------------------------------------------ */
 
 static struct inspection compare_fds(struct inspector *in, int old, int now)
 {

@@ -1,5 +1,6 @@
-/* test_live: freshet-stream as a process, without nginx: streams, long polls, many and slow clients. The
- * world of service.h; entries are also planted past its doors where hundreds are needed. */
+/* test_live: freshet-stream as a process, without nginx: streams, long polls, many and slow
+ * clients. The world of service.h; entries are also planted past its doors where hundreds
+ * are needed. */
 #include "tests/40-service/service.h"
 
 #include <sys/resource.h>
@@ -42,7 +43,7 @@ static int drop_live(void **state)
     return drop_world(state);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static struct live events(const char *query, const char *headers)
 {
@@ -142,7 +143,7 @@ static void await_streams(int64_t n)
             fail_msg("%lld streams, not %lld", (long long)numbers().streams, (long long)n);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static void a_stream_begins_at_the_tip_and_grows(void **state)
 {
@@ -260,7 +261,7 @@ static void a_silent_stream_gives_signs_of_life_and_moves_the_id(void **state)
     live_close(&c);
 }
 
-/* ---- filters ---------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 /* Entries of all kinds, some of them without what a level withholds. */
 static void plant(void)
@@ -303,7 +304,8 @@ static void read_until_silent(struct live *c, size_t n)
     }
 }
 
-/* The tail filters in memory, what lies before it is filtered by the ledger: both must agree with pages. */
+/* The tail filters in memory, what lies before it is filtered by the ledger: both must agree
+ * with pages. */
 static void filters_are_those_of_the_page(void **state)
 {
     static const char *const queries[] = {"source=planted-3",
@@ -338,7 +340,7 @@ static void filters_are_those_of_the_page(void **state)
     }
 }
 
-/* ---- clients that do not behave ------------------------------------------------------------------ */
+/* ---- clients that do not behave -------------------------------------------------------------- */
 
 /* It is dropped, what it got is whole events and a part of one, and by its id it gets the rest. */
 static void who_does_not_read_is_dropped_and_comes_back(void **state)
@@ -415,7 +417,7 @@ static void what_was_rewritten_is_sent_as_it_is(void **state)
     sql("UPDATE public_meta SET generation = generation + 1");
 }
 
-/* ---- many ------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 static void many_clients_get_it_all(void **state)
 {
@@ -465,7 +467,7 @@ static void waiting_holds_no_read_open(void **state)
     live_close(&c);
 }
 
-/* ---- long polls ---------------------------------------------------------------------------------- */
+/* ---- long polls ------------------------------------------------------------------------------ */
 
 static struct live poll_for(const char *query, const char *headers)
 {
@@ -552,7 +554,7 @@ static void a_long_poll_may_be_answered_at_once(void **state)
             "feed=longpoll");
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void a_stop_ends_waits_and_nothing_is_lost(void **state)
 {

@@ -97,7 +97,7 @@ static char *get(const char *path, int64_t now)
     return text;
 }
 
-/* ---- the format, strictly ----------------------------------------------------------------------- */
+/* ---- the format, strictly -------------------------------------------------------------------- */
 
 static size_t name_length(struct str s)
 {
@@ -221,7 +221,7 @@ static void the_format_is_valid(void **state)
     assert_string_equal(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* ---- runs, inbox, lag ---------------------------------------------------------------------------- */
+/* ---- runs, inbox, lag ------------------------------------------------------------------------ */
 
 static void count_run(const char *id, const char *result, const char *reason)
 {
@@ -355,7 +355,7 @@ static void traffic_is_a_histogram(void **state)
     says(b.data, "_count 3\n");
 }
 
-/* ---- what it says ------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static void numbers_are_public(void **state)
 {

@@ -134,7 +134,8 @@ static void a_stop_under_load_answers_everything(void **state)
     assert_int_equal(status_of(&(struct ask){.path = "/changes"}), 200);
 }
 
-/* While all children are stopped, requests pile up in the accept queue; then the end is asked for. */
+/* While all children are stopped, requests pile up in the accept queue; then the end is
+ * asked for. */
 static void what_waits_to_be_accepted_is_answered(void **state)
 {
     static struct wire w;

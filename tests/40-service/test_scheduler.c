@@ -33,7 +33,8 @@ static void works_off_requests(void **state)
     assert_int_equal(end(SIGINT), 0);
 }
 
-/* What does not fit into memory is its own trouble: the others are looked at, and the log is quiet. */
+/* What does not fit into memory is its own trouble: the others are looked at, and the log
+ * is quiet. */
 static void one_that_is_too_long_hinders_nobody(void **state)
 {
     (void)state;
@@ -97,7 +98,8 @@ static void work_one_off(void)
     assert_ok(inbox_finish(t.ledger, &f, now, &dead, &err));
 }
 
-/* S4: one candidate is all that fits; what comes due meanwhile, and what is ordered, is looked at later. */
+/* S4: one candidate is all that fits; what comes due meanwhile, and what is ordered, is looked
+ * at later. */
 static void waits_while_the_inbox_is_full(void **state)
 {
     (void)state;
@@ -203,7 +205,8 @@ static bool confirm_is(const struct source *s, const char *state)
     return strcmp(p.confirm, state) == 0;
 }
 
-/* Intake may reach nobody: what a subscription wants fetched is fetched here, and the address forgotten. */
+/* Intake may reach nobody: what a subscription wants fetched is fetched here, and the
+ * address forgotten. */
 static void confirms_subscriptions(void **state)
 {
     (void)state;

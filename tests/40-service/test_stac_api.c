@@ -1,5 +1,6 @@
-/* test_stac_api: the routes below /stac through the route table, over a real ledger in the READ role that
- * holds items of two public sources, a generalized and a sovereign one (with canaries). */
+/* test_stac_api: the routes below /stac through the route table, over a real ledger in the READ
+ * role that holds items of two public sources, a generalized and a sovereign one
+ * (with canaries). */
 #include "tests/30-ledger/fixture.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* Event streams of sources, through the real scheduler: what an event leads to, what is remembered of
- * it and when, and what happens while a stream is down. N1… are the invariants of streams.h.
+/* Event streams of sources, through the real scheduler: what an event leads to, what is remembered
+ * of it and when, and what happens while a stream is down. N1… are the invariants of streams.h.
  * `server` has the data, `other` the streams. */
 #include "tests/40-service/scheduler.h"
 #include "detectors/streams.h"
@@ -295,7 +295,8 @@ static void polled_beyond_the_limit(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
-/* A stream is open with its header, also when nothing happens on it for long; and says why when it is not. */
+/* A stream is open with its header, also when nothing happens on it for long; and says why when it
+ * is not. */
 static void open_before_its_first_byte(void **state)
 {
     (void)state;
@@ -346,7 +347,8 @@ static int64_t time_of_check(const struct source *s, int64_t n)
     return clock_mono();
 }
 
-/* N6: events without end lead to a look now and then; sse.c 2: none of them reads everything again. */
+/* N6: events without end lead to a look now and then; sse.c 2: none of them reads
+ * everything again. */
 static void events_without_end(void **state)
 {
     (void)state;
@@ -364,7 +366,8 @@ static void events_without_end(void **state)
     assert_int_equal(end(SIGTERM), 0);
 }
 
-/* N6: polls of an outage say nothing of events; after it an event is looked at as soon as before. */
+/* N6: polls of an outage say nothing of events; after it an event is looked at as soon
+ * as before. */
 static void an_outage_delays_no_look(void **state)
 {
     struct route r = {.path = "/events", .manner = DRIP, .uses = -1};

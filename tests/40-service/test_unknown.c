@@ -1,5 +1,5 @@
-/* test_unknown: a sovereign source is answered like one that never was, in every row of the route tables:
- * byte for byte, with as much work, in as much time (I8). */
+/* test_unknown: a sovereign source is answered like one that never was, in every row of the route
+ * tables: byte for byte, with as much work, in as much time (I8). */
 #include "tests/40-service/canaries.h"
 
 #include <time.h>
@@ -64,8 +64,8 @@ static void compare_times(const char *pattern, const char *const paths[2])
                  (long long)median[1]);
 }
 
-/* Steps of SQLite's machine and bytes, of one answer in this process. Times waver with the machine, these do
- * not: a single row looked at more would tell. */
+/* Steps of SQLite's machine and bytes, of one answer in this process. Times waver with the machine,
+ * these do not: a single row looked at more would tell. */
 struct effort {
     int64_t steps, statements;
     size_t bytes;

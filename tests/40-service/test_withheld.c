@@ -1,4 +1,5 @@
-/* test_withheld: what is restricted or sovereign reaches no answer, no log line, no validator (I8). */
+/* test_withheld: what is restricted or sovereign reaches no answer, no log line, no
+ * validator (I8). */
 #include "tests/40-service/service.h"
 
 static void sovereign_is_unknown_byte_for_byte(void **state)

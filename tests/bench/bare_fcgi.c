@@ -1,5 +1,5 @@
-/* bare_fcgi: the yardstick of bench_catalog.sh. A libfcgi responder that does nothing but send the same
- * bytes: bare_fcgi SOCKET PROCESSES TYPE FILE */
+/* bare_fcgi: the yardstick of bench_catalog.sh. A libfcgi responder that does nothing but send the
+ * same bytes: bare_fcgi SOCKET PROCESSES TYPE FILE */
 #include <fcgiapp.h>
 #include <stdio.h>
 #include <stdlib.h>

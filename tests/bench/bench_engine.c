@@ -2,7 +2,8 @@
  * detector, no ledger. The callers' way of feeding it: never more started than are in flight.
  * usage: bench_engine BASE COUNT PARALLEL HOSTS ETAG LAST_MODIFIED
  * BASE may be two with a comma between, asked in turns. With HOSTS above 1 the host in BASE
- * (http://localhost:PORT/...) becomes h0.localhost and so on, which libcurl resolves by itself. Prints requests, 304s, seconds and CPU seconds. */
+ * (http://localhost:PORT/...) becomes h0.localhost and so on, which libcurl resolves by itself.
+ * Prints requests, 304s, seconds and CPU seconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  *
  *   catalog_load DIR SOURCES FROM TO [entries]
  *
- * Change k (FROM ≤ k < TO) is version k / SOURCES + 1 of source "place-<k % SOURCES>", which must be
- * registered. Its documents are rendered by the handler's own writers, redacted by its own table and stored by
- * ledger/publish; what a promotion does beside that (bytes, ledger rows, replay log) is left out. An item is
- * kept of the first version of each source, so that their number stays when that of the changes grows;
- * `entries`: only feed entries are written. */
+ * Change k (FROM ≤ k < TO) is version k / SOURCES + 1 of source "place-<k % SOURCES>", which must
+ * be registered. Its documents are rendered by the handler's own writers, redacted by its own table
+ * and stored by ledger/publish; what a promotion does beside that (bytes, ledger rows, replay log)
+ * is left out. An item is kept of the first version of each source, so that their number stays when
+ * that of the changes grows; `entries`: only feed entries are written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "handler/delta.h"

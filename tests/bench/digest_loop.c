@@ -1,4 +1,5 @@
-/* digest_loop SECONDS: takes sha256 of blocks of 16 KB for so long, through core/digest.h; prints MB/s. */
+/* digest_loop SECONDS: takes sha256 of blocks of 16 KB for so long, through core/digest.h;
+ * prints MB/s. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* due_query: how long the question "what is due?" takes: due_query DIR LIMIT [NOW_MS]. Prints rows and
- * the median of 101 answers in microseconds. */
+/* due_query: how long the question "what is due?" takes: due_query DIR LIMIT [NOW_MS]. Prints rows
+ * and the median of 101 answers in microseconds. */
 #include <stdio.h>
 #include <time.h>
 #include "core/clock.h"

@@ -1,15 +1,16 @@
-/* hook_load: deliveries to /hooks by CLIENTS connections at once, each the next as soon as the last was
- * answered, signed as GitHub does; or badly signed, at a fixed rate. Each names a commit of its own, so that
- * none is absorbed by one that waits: every one is a candidate.
+/* hook_load: deliveries to /hooks by CLIENTS connections at once, each the next as soon as the last
+ * was answered, signed as GitHub does; or badly signed, at a fixed rate. Each names a commit of its
+ * own, so that none is absorbed by one that waits: every one is a candidate.
  *
  *   hook_load PORT CLIENTS SECONDS SOURCES FROM good|bad [RATE]
  *
  * Sources are hook-0, hook-1, ...; their secret is 32 letters `k`. FROM is the address that
- * the connections come from, or three numbers of it and a dot: then each has one of its own. RATE a second, all connections together; 0: as fast as they are answered.
- * With a RATE an answer's time counts from when its delivery was due, so a wait counts for all that fell into
- * it; without, only for those that were under way.
- * Prints: answers, those of the status that is wanted (202, or 401 and 429), a second, p50 and p99 in
- * milliseconds, CPU microseconds of this program for each. */
+ * the connections come from, or three numbers of it and a dot: then each has one of its own. RATE a
+ * second, all connections together; 0: as fast as they are answered. With a RATE an answer's time
+ * counts from when its delivery was due, so a wait counts for all that fell into it; without, only
+ * for those that were under way.
+ * Prints: answers, those of the status that is wanted (202, or 401 and 429), a second, p50 and p99
+ * in milliseconds, CPU microseconds of this program for each. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* inspect_loop FOLDER COUNT FILE: asks the inspectors in FOLDER about FILE COUNT times, as the handler
- * would, and prints "seconds cpu_seconds". */
+/* inspect_loop FOLDER COUNT FILE: asks the inspectors in FOLDER about FILE COUNT times, as the
+ * handler would, and prints "seconds cpu_seconds". */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include "core/clock.h"

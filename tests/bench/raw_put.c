@@ -1,6 +1,7 @@
-/* raw_put DIR COUNT SIZE: what the machine can do at most for one change after the other, in one process
- * and without us: an object of SIZE bytes (write, fsync, rename, fsync of the folder), then one row in a
- * WAL database with synchronous=FULL; SIZE 0: the row alone. Prints the seconds. DIR must be there and be empty. */
+/* raw_put DIR COUNT SIZE: what the machine can do at most for one change after the other, in one
+ * process and without us: an object of SIZE bytes (write, fsync, rename, fsync of the folder), then
+ * one row in a WAL database with synchronous=FULL; SIZE 0: the row alone. Prints the seconds. DIR
+ * must be there and be empty. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>

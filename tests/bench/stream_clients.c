@@ -2,9 +2,9 @@
  *
  *   stream_clients SOCKET|PORT COUNT
  *
- * SOCKET is a unix socket, PORT one on 127.0.0.1. Says "connected" when all COUNT have got their greeting; then
- * waits for an entry and says, as JSON, how long after its commit (finalized_at) the first and the last
- * client had it, and how long it took from the first to the last. */
+ * SOCKET is a unix socket, PORT one on 127.0.0.1. Says "connected" when all COUNT have got their
+ * greeting; then waits for an entry and says, as JSON, how long after its commit (finalized_at) the
+ * first and the last client had it, and how long it took from the first to the last. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* fuzz_base64: any bytes as base64 of both kinds.
  *
  * Properties
- *   1. One text for each value: what was read, written again by another hand (mbedTLS), is the text.
+ *   1. One text for each value: what was read, written again by another hand (mbedTLS), is
+ *      the text.
  *   2. What is refused leaves the length untouched; nothing is written beyond the room. */
 #include <mbedtls/base64.h>
 

@@ -2,7 +2,8 @@
  *
  * Properties
  *   1. (I9) The same bytes give the same comparison, and it is its own canonical form.
- *   2. A file compared with itself has no rows; what is listed is bounded; no measure is negative. */
+ *   2. A file compared with itself has no rows; what is listed is bounded; no measure
+ *      is negative. */
 #include "handler/compare.h"
 #include "handler/diff.h"
 #include "handler/inspect_geojson.h"

@@ -3,7 +3,8 @@
  * Properties
  *   1. What is refused is refused with a clean sentence, and a field where it is about one.
  *   2. A declaration that was taken has a canonical form, which is taken again and says the same.
- *   3. Subscribers that were taken have names of their own, an address and, where they sign, a secret. */
+ *   3. Subscribers that were taken have names of their own, an address and, where they sign,
+ *      a secret. */
 #include "core/json.h"
 #include "handler/subscribers.h"
 #include "tests/fuzz/fuzz_main.h"

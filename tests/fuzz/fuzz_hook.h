@@ -1,5 +1,6 @@
-/* fuzz_hook: any bytes as a delivery: lines NAME=value as the web server gives them (REQUEST_METHOD,
- * CONTENT_TYPE, HTTP_…) up to an empty line, then the body. Shared by fuzz_hook_*.c.
+/* fuzz_hook: any bytes as a delivery: lines NAME=value as the web server gives them
+ * (REQUEST_METHOD, CONTENT_TYPE, HTTP_…) up to an empty line, then the body. Shared
+ * by fuzz_hook_*.c.
  *
  * Properties
  *   1. A reading that was refused is untouched; the same delivery is read the same way twice.

@@ -1,4 +1,5 @@
-/* fuzz_hook_cloudevents: any delivery, in any mode, and the handshake (properties in fuzz_hook.h, and)
+/* fuzz_hook_cloudevents: any delivery, in any mode, and the handshake (properties in
+ * fuzz_hook.h, and)
  *   1. Without the secret, only a handshake of the configured origin is taken. */
 #include "tests/fuzz/fuzz_hook.h"
 

@@ -1,5 +1,6 @@
 /* fuzz_hook_sns: any body as a message (properties in fuzz_hook.h, and)
- *   1. Nothing passes but the two messages that were signed, whatever is changed around what is signed.
+ *   1. Nothing passes but the two messages that were signed, whatever is changed around what
+ *      is signed.
  *   2. What is to be fetched is at SNS. */
 #include "tests/fuzz/fuzz_hook.h"
 #include "tests/fuzz/hook_keys.h"

@@ -1,5 +1,6 @@
-/* fuzz_hooks: a delivery of any bytes: the first byte chooses the adapter, header lines follow up to an
- * empty one (NAME=value as a web server gives them, OPTIONS=json for adapter_options), then the body.
+/* fuzz_hooks: a delivery of any bytes: the first byte chooses the adapter, header lines follow up
+ * to an empty one (NAME=value as a web server gives them, OPTIONS=json for adapter_options), then
+ * the body.
  *
  * Properties
  *   1. Without the key no adapter believes anything.

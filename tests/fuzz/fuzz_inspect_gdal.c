@@ -1,5 +1,5 @@
-/* fuzz_inspect_gdal: any bytes through every reader, GDAL's drivers included, in this process and so
- * without the sandbox: what crashes here would be INSPECTOR_CRASHED there.
+/* fuzz_inspect_gdal: any bytes through every reader, GDAL's drivers included, in this process and
+ * so without the sandbox: what crashes here would be INSPECTOR_CRASHED there.
  *
  * Properties
  *   1. (I9) The same bytes give the same report, also when another file was read before. */

@@ -2,8 +2,8 @@
  *
  * Properties
  *   1. (I9) The same bytes give the same report, and it is its own canonical form.
- *   2. A report without problems has at least told its format; one that lists features lists as many
- *      as it counts. */
+ *   2. A report without problems has at least told its format; one that lists features lists as
+ *      many as it counts. */
 #include "handler/inspect_geojson.h"
 #include "tests/fuzz/fuzz_main.h"
 

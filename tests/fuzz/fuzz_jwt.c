@@ -2,8 +2,8 @@
  *
  * Properties
  *   1. Keys are read or refused with a field; what was read is bounded.
- *   2. No token passes under keys that somebody else brought, unless they made it for us: then its claims
- *      are ours.
+ *   2. No token passes under keys that somebody else brought, unless they made it for us: then its
+ *      claims are ours.
  *   3. Under our key nothing passes but the token that was signed. */
 #include "api/jwt.h"
 #include "tests/fuzz/fuzz_main.h"

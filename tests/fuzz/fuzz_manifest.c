@@ -2,10 +2,13 @@
  * scanner of markup by itself.
  *
  * Properties
- *   1. A page is read or refused with clean words; what was read has a canonical form that reads back.
- *   2. Reading the same page twice adds nothing; reading the canonical form as a page gives the same.
+ *   1. A page is read or refused with clean words; what was read has a canonical form that
+ *      reads back.
+ *   2. Reading the same page twice adds nothing; reading the canonical form as a page gives
+ *      the same.
  *   3. URLs of entries and of the next page are absolute http or https, without a user.
- *   4. The scanner of markup ends, every token lies in the text, and references never make it longer. */
+ *   4. The scanner of markup ends, every token lies in the text, and references never make
+ *      it longer. */
 #include "detectors/manifest_markup.h"
 #include "detectors/manifest_page.h"
 #include "tests/fuzz/fuzz_main.h"

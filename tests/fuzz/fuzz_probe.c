@@ -1,5 +1,5 @@
-/* fuzz_probe: a document about data, as an upstream may send it, a pointer into it, and what becomes
- * of the state. The input is the pointer, a line feed, the document.
+/* fuzz_probe: a document about data, as an upstream may send it, a pointer into it, and what
+ * becomes of the state. The input is the pointer, a line feed, the document.
  *
  * Properties
  *   1. A verdict, or another ask; its words are UTF-8.

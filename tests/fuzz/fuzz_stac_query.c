@@ -1,4 +1,5 @@
-/* fuzz_stac_query: the parameters of a search, from a query string; bbox, datetime, sortby, fields, token.
+/* fuzz_stac_query: the parameters of a search, from a query string; bbox, datetime, sortby,
+ * fields, token.
  *
  * Properties
  *   1. What is refused has a reason; what is taken is in its bounds. */

@@ -1,5 +1,5 @@
-/* hook_keys: made by make_hook_seeds.py: the certificate and key that the seeds are signed with, and what
- * was signed. The private key was thrown away. */
+/* hook_keys: made by make_hook_seeds.py: the certificate and key that the seeds are signed with,
+ * and what was signed. The private key was thrown away. */
 #ifndef FRESHET_TESTS_FUZZ_HOOK_KEYS_H
 #define FRESHET_TESTS_FUZZ_HOOK_KEYS_H
 

@@ -151,8 +151,8 @@ def literal(text):
 
 
 with open(os.path.join(here, "hook_keys.h"), "w") as f:
-    f.write("/* hook_keys: made by make_hook_seeds.py: the certificate and key that the seeds are signed with, and what\n"
-            " * was signed. The private key was thrown away. */\n"
+    f.write("/* hook_keys: made by make_hook_seeds.py: the certificate and key that the seeds are signed with,\n"
+            " * and what was signed. The private key was thrown away. */\n"
             "#ifndef FRESHET_TESTS_FUZZ_HOOK_KEYS_H\n#define FRESHET_TESTS_FUZZ_HOOK_KEYS_H\n\n")
     for name, text in (("TOPIC", TOPIC), ("MESSAGE_ID", MESSAGE_ID), ("CONFIRM_URL", CONFIRM),
                        ("AUDIENCE", AUDIENCE), ("EMAIL", EMAIL)):

@@ -160,7 +160,8 @@ static int write_ticket(void *ctx, const mbedtls_ssl_session *session, unsigned 
 static int configure(struct tls *t)
 {
     static const char *protocols[] = {"http/1.1", NULL};
-    /* mbedTLS prefers the largest curve, which no server on the web does: ten times the work, for both. */
+    /* mbedTLS prefers the largest curve, which no server on the web does: ten times the work,
+     * for both. */
     static const mbedtls_ecp_group_id curves[] = {MBEDTLS_ECP_DP_SECP256R1,
                                                   MBEDTLS_ECP_DP_CURVE25519,
                                                   MBEDTLS_ECP_DP_SECP384R1, MBEDTLS_ECP_DP_NONE};
