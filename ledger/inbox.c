@@ -100,8 +100,7 @@ enum rc inbox_claim(struct ledger *l, struct arena *a, const char *owner, int64_
 {
     struct candidate c;
     char run[37];
-    bool resumed;
-    bool ready;
+    bool ready, resumed = false;
     TRY(inbox_ready(l, now, &ready, err)); /* idle workers must not queue for the lock */
     if (!ready)
         return RC_NOT_FOUND;

@@ -163,7 +163,7 @@ static enum rc promote_all(struct ledger *l, const struct promotion *p, int64_t 
 enum rc promote(struct ledger *l, const struct promotion *p, int64_t now, run_also_fn *also,
                 void *ctx, int64_t *ret_seq, struct err *err)
 {
-    int64_t seq;
+    int64_t seq = 0;
     TRY(ledger_begin(l, err));
     TRY(ledger_end(l, promote_all(l, p, now, also, ctx, &seq, err), err));
     *ret_seq = seq;

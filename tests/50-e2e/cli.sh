@@ -123,7 +123,7 @@ run 1 freshet source add --id x --url "$u/x" --header 'private-token: canary'
 has "other names of credentials, too" "$err" 'private-token must be "secret:name"'
 lacks "and not repeated either" "$err" 'canary'
 run 0 freshet -C "$work/piped" source add --id query --url 'https://data.example/x?f=json&API_KEY=canary'
-has "a credential in an address is warned of" "$err" '^freshet: source add: query: url: the value of API_KEY is kept .*`headers` with "secret:name"'
+has "a credential in an address is warned of" "$err" '^freshet: source add: query: url: the value of API_KEY is kept .*.headers. with "secret:name"'
 lacks "without its value" "$err" 'canary'
 printf 'id,url\nquery2,https://data.example/y?X-Amz-Signature=canary\n' >"$work/query.csv"
 run 0 freshet -C "$work/piped" source import "$work/query.csv"
