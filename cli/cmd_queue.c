@@ -7,21 +7,7 @@
 
 static enum rc add_one(void *ctx, const struct candidate *cand, struct err *err)
 {
-    struct rows *l = ctx;
-    struct source s;
-    TRY(source_by_no(l->c->ledger, &l->c->arena, cand->src_no, &s, err));
-    if (l->c->json) {
-        yyjson_mut_arr_append(l->list, event_candidate_json(l->doc, cand, s.id));
-        return RC_OK;
-    }
-    table_cell(&l->table, cand->event_id);
-    table_cell(&l->table, s.id);
-    table_cell(&l->table, cand->state);
-    table_cell(&l->table, *cand->reason ? cand->reason : cand->result);
-    table_cell(&l->table, cand->outcome);
-    table_cell(&l->table, cli_time(l->c, cand->detected_at));
-    table_cell_i64(&l->table, cand->attempts);
-    return RC_OK;
+    return event_row(ctx, cand, cand->state, err);
 }
 
 static void add_counts(struct rows *l, const struct inbox_stats *n)

@@ -2,7 +2,7 @@
  *
  * Invariants
  *   1. What is returned lives in the arena of the command, not in the statement that read it.
- * Called by cmd_show.c, cmd_queue.c and cmd_approve.c. */
+ * Called by cmd_show.c, cmd_queue.c, cmd_dlq.c and cmd_approve.c. */
 #include "cli/event.h"
 
 #define LOOK_MAX 100000000 /* all there are; inbox_max bounds the open ones */
@@ -72,6 +72,25 @@ yyjson_mut_val *event_candidate_json(yyjson_mut_doc *d, const struct candidate *
     yyjson_mut_obj_add_int(d, o, "absorbed", cand->absorbed);
     yyjson_mut_obj_add_bool(d, o, "unexpected", cand->unexpected);
     return o;
+}
+
+enum rc event_row(struct rows *r, const struct candidate *cand, const char *state, struct err *err)
+{
+    struct source s;
+    TRY(source_by_no(r->c->ledger, &r->c->arena, cand->src_no, &s, err));
+    if (r->c->json) {
+        yyjson_mut_arr_append(r->list, event_candidate_json(r->doc, cand, s.id));
+        return RC_OK;
+    }
+    table_cell(&r->table, cand->event_id);
+    table_cell(&r->table, s.id);
+    if (state)
+        table_cell(&r->table, state);
+    table_cell(&r->table, *cand->reason ? cand->reason : cand->result);
+    table_cell(&r->table, cand->outcome);
+    table_cell(&r->table, cli_time(r->c, cand->detected_at));
+    table_cell_i64(&r->table, cand->attempts);
+    return RC_OK;
 }
 
 void event_line(const struct cli *c, const char *name, const char *value)

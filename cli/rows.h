@@ -9,7 +9,7 @@
  * Invariants
  *   1. Nothing is printed before rows_end: a list that breaks off halfway is an error, not a
  *      short list.
- * Called by the command files. */
+ * Called by the command files and event.c. */
 #ifndef FRESHET_CLI_ROWS_H
 #define FRESHET_CLI_ROWS_H
 
