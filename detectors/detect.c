@@ -18,7 +18,6 @@
 #define PATIENCE_MIN 16   /* sources in a row that have to wait for their host, before a pause */
 #define PATIENCE_MAX 1024 /* the same where little else is found: others are behind them */
 #define HOST_URL_MAX 300  /* scheme, the longest host name and a port */
-#define AHEAD_STEP 16 /* how much more is read ahead after a batch that nobody had to wait for */
 
 LIST_HEAD(bucket, look);
 
@@ -36,7 +35,7 @@ struct detect {
     struct looks open, ended, given, idle; /* given: to the committer */
     struct looks asked, ahead;             /* asked: given to it as well */
     struct bucket ahead_by_source[BUCKETS];
-    size_t n_ahead, ahead_max;
+    size_t n_ahead;
     int64_t next[DETECT_AHEAD]; /* what the list that was added from last goes on with */
     size_t n_next;
     bool rush;
@@ -80,7 +79,6 @@ enum rc detect_new(struct ledger *l, const struct instance *inst, detect_fn *don
     d->ctx = ctx;
     d->spool.fd = -1;
     d->patience = PATIENCE_MIN;
-    d->ahead_max = DETECT_AHEAD;
     TAILQ_INIT(&d->open);
     TAILQ_INIT(&d->ended);
     TAILQ_INIT(&d->given);
@@ -262,7 +260,7 @@ static void ask_ahead(struct detect *d)
     int64_t now = clock_mono();
     drop_stale(d, now);
     size_t n = d->n_ahead;
-    for (size_t i = 0; i < d->n_next && n < d->ahead_max; i++) {
+    for (size_t i = 0; i < d->n_next && n < DETECT_AHEAD; i++) {
         if (detect_has(d, d->next[i]) || find(d->ahead_by_source, d->next[i]))
             continue;
         struct look *k = take_look(d);
@@ -493,25 +491,12 @@ static void take_back(struct detect *d)
     d->ended_since = clock_mono();
 }
 
-/* Whoever has to wait for the committer could have read some sources by itself, so it is asked for
- * fewer; else for more. */
-static bool take_batch(struct detect *d, bool wait, enum rc *ret_rc, struct err *err)
-{
-    bool done = committer_take(d->committer, false, ret_rc, err);
-    if (done && d->ahead_max + AHEAD_STEP <= DETECT_AHEAD)
-        d->ahead_max += AHEAD_STEP;
-    if (done || !wait)
-        return done;
-    d->ahead_max -= d->ahead_max / 4;
-    return committer_take(d->committer, true, ret_rc, err);
-}
-
 /* Ends what the committer has done. Where it was refused, each is tried alone, here. */
 static enum rc settle(struct detect *d, bool wait, struct err *err)
 {
     enum rc rc;
     TRY(pauses_save(&d->pauses, d->ledger, err));
-    if (d->n_given == 0 || !take_batch(d, wait, &rc, err))
+    if (d->n_given == 0 || !committer_take(d->committer, wait, &rc, err))
         return RC_OK;
     take_asked(d);
     bool alone = is_refused(rc);
