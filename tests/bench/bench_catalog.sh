@@ -129,11 +129,11 @@ beside_bare() {
     for p in $(pgrep -P "$yardstick") "$yardstick"; do kill "$p"; done
 }
 echo "through nginx, $clients connections, $seconds s, median of $rounds rounds; p99 in ms; load $(cut -d' ' -f1 /proc/loadavg)"
-title "no cache, 100,000 changes, beside a bare libfcgi responder (asked for: 0.60)" bare freshet
+title "no cache, 100,000 changes, beside a bare libfcgi responder (goal: 0.60)" bare freshet
 each beside_bare
-title "micro-cache, beside the same bytes as a static file (asked for: 0.80)" static freshet
+title "micro-cache, beside the same bytes as a static file (goal: 0.80)" static freshet
 beside_static() { pair "$name" "$bare/$name.txt" "$cached$path" 0.8; }
 each beside_static
-title "no cache, 1,000,000 changes beside 10,000 (asked for: 0.80)" 10,000 1,000,000
+title "no cache, 1,000,000 changes beside 10,000 (goal: 0.80)" 10,000 1,000,000
 beside_small() { pair "$name" "$small$path" "$large$path" 0.8; }
 each beside_small

@@ -52,5 +52,5 @@ row "freshet check all (durable)" 1
 row "bare libcurl multi (no record)" 3
 row "curl --parallel (no record)" 5
 awk -v b="$(column ratios 1)" -v c="$(column ratios 2)" -v cpu="$(column ratios 3)" 'BEGIN {
-    printf "rate: %.2f of bare multi (asked for: 0.50)%s, %.2f of curl --parallel (1.50)%s; CPU: %.2f of bare\n",
+    printf "rate: %.2f of bare multi (goal: 0.50)%s, %.2f of curl --parallel (1.50)%s; CPU: %.2f of bare\n",
            b, b < 0.5 ? ", MISSED" : "", c, c < 1.5 ? ", MISSED" : "", cpu }'

@@ -90,11 +90,11 @@ awk -v r1="$(column rounds 1)" -v r2="$(column rounds 2)" -v g="$(column rounds 
     printf "%-46s %10.0f %9.1f %9.1f\n", "signed deliveries, durable when answered", g, p50, p99
     printf "%-46s %10.0f %9s %9.1f %12.0f\n", "beside badly signed ones, 64 connections", few, "", few99, fewbad
     printf "%-46s %10.0f %9s %9.1f %12.0f\n", "beside badly signed ones, 500 connections", many, "", many99, manybad
-    printf "rate: %.2f of single commits (asked for: 0.60)%s\n", x, (x < 0.6 ? ", MISSED" : "")
-    printf "beside ten times as many bad ones (sent as fast as they were answered): %.2f and %.2f of it (asked for: 0.75)%s\n", y, z, (y < 0.75 || z < 0.75 ? ", MISSED" : "") }'
+    printf "rate: %.2f of single commits (goal: 0.60)%s\n", x, (x < 0.6 ? ", MISSED" : "")
+    printf "beside ten times as many bad ones (sent as fast as they were answered): %.2f and %.2f of it (goal: 0.75)%s\n", y, z, (y < 0.75 || z < 0.75 ? ", MISSED" : "") }'
 awk '{ print $4 / $1 }' "$tmp/paced" > "$tmp/kept"
 awk -v g="$(column paced 1)" -v g50="$(column paced 2)" -v g99="$(column paced 3)" -v b="$(column paced 4)" \
     -v b50="$(column paced 5)" -v b99="$(column paced 6)" -v bad="$(column paced 7)" -v kept="$(column kept 1)" 'BEGIN {
     printf "%-46s %10.0f %9.1f %9.1f\n", "signed deliveries at a steady pace", g, g50, g99
     printf "%-46s %10.0f %9.1f %9.1f %12.0f\n", "beside ten times as many bad ones, all answered", b, b50, b99, bad
-    printf "beside ten times as many that were taken and refused: %.2f of it (asked for: 0.75)%s\n", kept, (kept < 0.75 || bad < 9 * b ? ", MISSED" : "") }'
+    printf "beside ten times as many that were taken and refused: %.2f of it (goal: 0.75)%s\n", kept, (kept < 0.75 || bad < 9 * b ? ", MISSED" : "") }'

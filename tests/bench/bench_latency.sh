@@ -29,4 +29,4 @@ awk -v s="$(column rounds 1)" -v c="$(column rounds 2)" -v n="$count" -v l="$lat
     printf "%-34s %10s %12s %14s\n", "", "seconds", "checks/s", "CPU us/check"
     printf "%-34s %10.2f %12.0f\n", "ideal: count x latency / in flight", ideal, n / ideal
     printf "%-34s %10.2f %12.0f %14.1f\n", "freshet check all (durable)", s, n / s, c / n * 1e6
-    printf "time: %.2f of the ideal (asked for: 1.25)%s\n", s / ideal, (s > 1.25 * ideal ? ", MISSED" : "") }'
+    printf "time: %.2f of the ideal (goal: 1.25)%s\n", s / ideal, (s > 1.25 * ideal ? ", MISSED" : "") }'

@@ -15,13 +15,13 @@ sources "$count" 1
 
 echo "$count sources"
 measure "$B/freshet" -C "$tmp/i" source import "$tmp/sources.csv" > "$tmp/import"
-awk -v n="$count" '{ printf "registered in %.1f s, %.0f/s, %.1f us of CPU each (asked for: a million in 60 s)%s\n",
+awk -v n="$count" '{ printf "registered in %.1f s, %.0f/s, %.1f us of CPU each (goal: a million in 60 s)%s\n",
     $1, n / $1, $2 / n * 1e6, ($1 / n > 60e-6 ? ", MISSED" : "") }' "$tmp/import"
 du -k "$tmp/i/ledger.db" | awk -v n="$count" '{ printf "the ledger has %.0f bytes for each\n", $1 * 1024 / n }'
 
 due() { # WHAT LIMIT NOW
     "$B/bench/due_query" "$tmp/i" "$2" "$3" | awk -v what="$1" '{
-        printf "due query, %-28s %6d rows %8.2f ms (asked for: 5 ms)%s\n", what, $1, $2 / 1000, ($2 > 5000 ? ", MISSED" : "") }'
+        printf "due query, %-28s %6d rows %8.2f ms (goal: 5 ms)%s\n", what, $1, $2 / 1000, ($2 > 5000 ? ", MISSED" : "") }'
 }
 due "nothing is due" 2512 1000
 due "all are, as the scheduler asks" 2512 4102444800000
@@ -33,7 +33,7 @@ memory() { # NAME PID: while it checks, and after how many checks: what grows wi
     sleep 8
     checks=$(($(asked) - before))
     awk -v name="$1" -v checks="$checks" '/^(VmHWM|RssAnon|RssFile):/ { v[$1] = $2 / 1024 } END {
-        printf "%-20s highest %5.1f MiB, own %5.1f, code %5.1f, after %d checks (asked for: 64)%s\n",
+        printf "%-20s highest %5.1f MiB, own %5.1f, code %5.1f, after %d checks (goal: 64)%s\n",
                name, v["VmHWM:"], v["RssAnon:"], v["RssFile:"], checks, (v["VmHWM:"] > 64 ? ", MISSED" : "") }' "/proc/$2/status"
     kill "$2"
     wait "$2" || :

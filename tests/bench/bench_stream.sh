@@ -24,7 +24,7 @@ web=$(jq .http "$tmp/free")
 "$B/freshet" -C "$tmp/i" up --port "$web" > "$tmp/up.out" 2> "$tmp/up.err" &
 up=$!
 pids="$pids $up"
-until grep -q "127.0.0.1:$web/" "$tmp/up.out"; do kill -0 "$up" && sleep 0.1; done
+until grep -qs "127.0.0.1:$web/" "$tmp/up.out"; do kill -0 "$up" && sleep 0.1; done
 stream=$(pgrep -P "$up" -f freshet-stream)
 kb() { awk -v k="$1" '$1 == k ":" { print $2 }' "/proc/$stream/status"; }
 ticks() { awk '{ print $14 + $15 }' "/proc/$stream/stat"; }
@@ -42,7 +42,7 @@ serve() {
     while [ "$i" -lt "$rounds" ]; do
         "$B/bench/stream_clients" "$1" "$2" > "$tmp/clients.out" &
         clients=$!
-        until grep -q connected "$tmp/clients.out"; do kill -0 "$clients" && sleep 0.1; done
+        until grep -qs connected "$tmp/clients.out"; do kill -0 "$clients" && sleep 0.1; done
         if [ "$i" -eq 0 ]; then
             after=$(kb RssAnon) used=$(ticks)
             sleep "$idle_s"
