@@ -48,6 +48,21 @@ static void add_header(yyjson_mut_doc *d, yyjson_mut_val *list, const char *name
     json_add_str(d, h, "value", value);
 }
 
+/* What the engine adds to every request. */
+static void add_own_headers(struct explain *e, yyjson_mut_val *list, const char *url)
+{
+    char agent[FETCH_AGENT_MAX];
+    struct err ignored;
+    const char *host = strstr(url, "://");
+    if (host)
+        add_header(e->doc, list, "Host",
+                   arena_printf(&e->c->arena, "%.*s", (int)strcspn(host + 3, "/?#"), host + 3));
+    if (fetch_user_agent(&e->c->inst.conf, agent, &ignored) == RC_OK)
+        add_header(e->doc, list, "User-Agent", agent);
+    add_header(e->doc, list, "Accept", "*/*");
+    add_header(e->doc, list, "Accept-Encoding", "identity");
+}
+
 static void take_request(struct explain *e, const struct look_step *s)
 {
     yyjson_mut_doc *d = e->doc;
@@ -59,11 +74,11 @@ static void take_request(struct explain *e, const struct look_step *s)
     json_add_str(d, o, "method", s->req->method);
     add_url(d, o, "url", s->req->url);
     yyjson_mut_val *headers = yyjson_mut_obj_add_arr(d, o, "headers");
+    add_own_headers(e, headers, s->req->url);
     for (size_t i = 0; i < s->req->n_headers; i++) {
         const struct fetch_header *h = &s->req->headers[i];
         add_header(d, headers, h->name, h->secret ? "(secret)" : h->value);
     }
-    add_header(d, headers, "Accept-Encoding", "identity");
 }
 
 /* ---- what came back -------------------------------------------------------------------------- */

@@ -162,6 +162,12 @@ bool fetch_host_allowed(const struct conf_list *allow, struct str host, int port
 /* scheme://host[:port]/path without user-info, query and fragment: fit for people and logs;
  * "(not a URL)" for anything else. */
 void fetch_url_clean(const char *url, char *out, size_t n);
+
+/* How we call ourselves, with name and contact of the operator where the settings have them.
+ * RC_INVALID when they cannot stand in a header. */
+#define FETCH_AGENT_MAX 244
+MUST_CHECK enum rc fetch_user_agent(const struct conf *c, char out[FETCH_AGENT_MAX],
+                                    struct err *err);
 /* How a URL is stored to tell places apart: clean, and of its query, which may carry keys, only a
  * short hash. */
 void fetch_url_place(const char *url, char out[FETCH_URL_MAX]);

@@ -307,25 +307,27 @@ CURLcode fetch_hop_start(struct fetch_slot *s)
 
 /* ---- the engine's own handles --------------------------------------------------------------- */
 
-static enum rc user_agent(struct fetch *f, struct err *err)
+enum rc fetch_user_agent(const struct conf *c, char out[FETCH_AGENT_MAX], struct err *err)
 {
-    const char *name = f->conf->operator_name, *contact = f->conf->operator_contact;
+    const char *name = c->operator_name, *contact = c->operator_contact;
     if (!str_is_clean(str_of(name)))
         return err_set(err, RC_INVALID, "operator_name", "must not hold control characters");
     if (!str_is_clean(str_of(contact)))
         return err_set(err, RC_INVALID, "operator_contact", "must not hold control characters");
     const char *open = *name || *contact ? " (" : "", *close = *open ? ")" : "";
     const char *between = *name && *contact ? "; " : "";
-    snprintf(f->user_agent, sizeof f->user_agent, "User-Agent: freshet/%s%s%s%s%s%s",
-             freshet_version, open, name, between, contact, close);
+    snprintf(out, FETCH_AGENT_MAX, "freshet/%s%s%s%s%s%s", freshet_version, open, name, between,
+             contact, close);
     return RC_OK;
 }
 
 enum rc fetch_curl_open(struct fetch *f, struct err *err)
 {
-    enum rc rc = user_agent(f, err);
+    char agent[FETCH_AGENT_MAX];
+    enum rc rc = fetch_user_agent(f->conf, agent, err);
     if (rc != RC_OK)
         return rc;
+    snprintf(f->user_agent, sizeof f->user_agent, "User-Agent: %s", agent);
     const char *extra = env_get("SSL_CERT_FILE");
     if (extra && access(extra, R_OK) < 0)
         return err_set(err, RC_IO, "SSL_CERT_FILE", "cannot be read: %s", strerror(errno));

@@ -179,7 +179,7 @@ struct fetch {
     CURLSH *share;
     void *trust;          /* X509_STORE, loaded when TLS is first needed */
     char *extra_ca;       /* a copy of SSL_CERT_FILE, or NULL */
-    char user_agent[256]; /* the header line */
+    char user_agent[FETCH_AGENT_MAX + 12]; /* the header line */
     struct fetch_memo memos[FETCH_MEMOS];
     long low_speed_s;
     int epoll, wake;

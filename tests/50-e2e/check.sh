@@ -106,6 +106,7 @@ lacks "no secret at all" "$out$err" 'canary'
 has "what came back" "$out" '< HTTP 200, 7 bytes'
 run 0 freshet check source keyed --explain --json
 is "byte for byte" "$(echo "$out" | jq -r '.explain.steps[0].request.headers[] | select(.name == "If-None-Match").value')" "$(curl -sI "$u/check/plain.json" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')"
+is "with what every request has" "$(echo "$out" | jq -c '[.explain.steps[0].request.headers[:4][] | .name]')" '["Host","User-Agent","Accept","Accept-Encoding"]'
 is "answer and verdict" "$(echo "$out" | jq -c '[.explain.steps[0].answer.status, .explain.outcome]')" '[304,"not_modified"]'
 is "the state moved" "$(echo "$out" | jq -c '[.explain.before.checks, .explain.after.checks]')" '[1,2]'
 is "beside the usual shape" "$(echo "$out" | jq -c '[.checked, .outcomes]')" '[1,{"not_modified":1}]'
