@@ -177,8 +177,8 @@ struct fetch {
     const struct conf *conf;
     CURLM *multi;
     CURLSH *share;
-    void *trust;          /* X509_STORE, loaded when TLS is first needed */
-    char *extra_ca;       /* a copy of SSL_CERT_FILE, or NULL */
+    void *trust;                           /* X509_STORE, loaded when TLS is first needed */
+    char *extra_ca;                        /* a copy of SSL_CERT_FILE, or NULL */
     char user_agent[FETCH_AGENT_MAX + 12]; /* the header line */
     struct fetch_memo memos[FETCH_MEMOS];
     long low_speed_s;
